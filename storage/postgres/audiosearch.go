@@ -12,23 +12,22 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
-// AudioSearch returns a Backend for package audiosearch: an [AudioSearch] as Store, and
-// the queue of db with its default settings. Put another one in its place for others:
-// [DB.Queue]. If Options.Queue is set, it is that one.
-func (db *DB) AudioSearch() audiosearch.Backend {
-	b := audiosearch.Backend{Store: &AudioSearch{db: db}, Queue: db.opts.Queue}
-	if b.Queue == nil {
-		b.Queue = db.Queue(nil)
-	}
-	return b
-}
-
 // AudioSearch implements [audiosearch.Store], [audiosearch.TxStore], [audiosearch.Pruner]
 // and [mortise.HostTx].
 //
 // Filters are answered from a copy of a dataset's metadata in memory. Each search reads,
 // in its own snapshot, what was changed since the copy was made, by any process.
-type AudioSearch struct{ db *DB }
+type AudioSearch struct {
+	db       *engine
+	jobs     *Jobs
+	names    audioNames
+	catalogs audioCatalogs
+}
+
+// newAudioSearch returns a store whose catalogs take a memory of limit bytes, about.
+func newAudioSearch(db *engine, jobs *Jobs, limit int) *AudioSearch {
+	return &AudioSearch{db: db, jobs: jobs, catalogs: audioCatalogs{limit: limit}}
+}
 
 var (
 	_ audiosearch.Store   = (*AudioSearch)(nil)
@@ -44,7 +43,7 @@ func (a *AudioSearch) AfterCommit(ctx context.Context, f func(ctx context.Contex
 
 // SharesWith is [Trigger.SharesWith].
 func (a *AudioSearch) SharesWith(q mortise.Queue) bool {
-	return a.db.opts.Queue != nil && mortise.Queue(a.db.opts.Queue) == q
+	return a.db.queue != nil && mortise.Queue(a.db.queue) == q
 }
 
 // For an organization, and for that of a row.
@@ -104,12 +103,8 @@ func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) 
 		if err := s.keepAudio(d.Organization); err != nil {
 			return err
 		}
-		changed, err := s.exec("INSERT INTO @.audiosearch_datasets (organization, id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+		return s.insert("INSERT INTO @.audiosearch_datasets (organization, id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
 			bytes(d.Organization), bytes(d.ID), stamp(d.CreatedAt))
-		if err == nil && changed == 0 {
-			err = mortise.ErrExists
-		}
-		return err
 	})
 }
 

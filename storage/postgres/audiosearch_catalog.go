@@ -135,10 +135,10 @@ func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do f
 				return do(s, d, own)
 			}
 			if d.version < ahead { // though this snapshot is younger: after a failover, say
-				a.db.catalogs.forget(d.seq)
+				a.catalogs.forget(d.seq)
 			}
-			c := a.db.catalogs.get(org, d.seq)
-			if err := c.bring(s, d); err != nil {
+			c := a.catalogs.get(org, d.seq)
+			if err := a.bring(s, d, c); err != nil {
 				return err
 			}
 			c.mu.RLock()
@@ -155,8 +155,8 @@ func (a *AudioSearch) readCatalog(ctx context.Context, org, dataset string, do f
 	}
 }
 
-// bring brings the catalog up to a version, if it is older.
-func (c *audioCatalog) bring(s *session, d audioDataset) error {
+// bring brings the catalog of a dataset up to its version, if it is older.
+func (a *AudioSearch) bring(s *session, d audioDataset, c *audioCatalog) error {
 	c.mu.RLock()
 	old := c.version < d.version || c.partly
 	c.mu.RUnlock()
@@ -168,7 +168,7 @@ func (c *audioCatalog) bring(s *session, d audioDataset) error {
 	if c.version > d.version || c.version == d.version && !c.partly {
 		return nil
 	}
-	defer func() { s.db.catalogs.count(d.seq, c, c.bytes) }()
+	defer func() { a.catalogs.count(d.seq, c, c.bytes) }()
 	return c.load(s, d)
 }
 

@@ -40,7 +40,7 @@ func (a *AudioSearch) Models(ctx context.Context, org, dataset string) (models [
 		}
 		for i, id := range vocabularies {
 			if id.Valid {
-				v, err := s.vocabulary(id.Int32)
+				v, err := a.vocabularyByID(s, id.Int32)
 				if err != nil {
 					return err
 				}

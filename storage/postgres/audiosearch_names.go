@@ -41,7 +41,7 @@ func (n *audioNames) room(bytes int) {
 // host's transaction it remembers nothing: that may be rolled back.
 func (a *AudioSearch) numbersOf(ctx context.Context, org string, add bool, names ...string) (map[string]int32, error) {
 	found := make(map[string]int32, len(names))
-	missing := a.db.names.known(names, found)
+	missing := a.names.known(names, found)
 	if len(missing) == 0 {
 		return found, nil
 	}
@@ -66,7 +66,7 @@ func (a *AudioSearch) numbersOf(ctx context.Context, org string, add bool, names
 		}
 	}
 	if err == nil && !a.db.isHosted(ctx) {
-		a.db.names.keep(found)
+		a.names.keep(found)
 	}
 	return found, err
 }
@@ -140,9 +140,9 @@ func (a *AudioSearch) vocabulary(ctx context.Context, org string, classes []soun
 	return v, err
 }
 
-// vocabulary reads the one of an ID.
-func (s *session) vocabulary(id int32) (*audioVocabulary, error) {
-	n := &s.db.names
+// vocabularyByID reads a vocabulary.
+func (a *AudioSearch) vocabularyByID(s *session, id int32) (*audioVocabulary, error) {
+	n := &a.names
 	n.mu.Lock()
 	v := n.vocabularies[id]
 	n.mu.Unlock()

@@ -97,14 +97,11 @@ func (a *AudioSearch) createRun(ctx context.Context, r *audiosearch.Run, maxWait
 		if err := full(s); err != nil {
 			return err
 		}
-		changed, err := s.exec(insertRun+" ON CONFLICT DO NOTHING", append([]any{r.ID, bytes(org), stamp(r.CreatedAt)}, args...)...)
-		if err == nil && changed == 0 {
-			err = mortise.ErrExists
-		}
+		err := s.insert(insertRun+" ON CONFLICT DO NOTHING", append([]any{r.ID, bytes(org), stamp(r.CreatedAt)}, args...)...)
 		if err != nil || j == nil {
 			return err
 		}
-		return s.addJob(j)
+		return a.jobs.add(s, j)
 	})
 }
 
@@ -153,7 +150,7 @@ func (a *AudioSearch) UpdateRunAndRemove(
 		if err := s.updateRun(org, id, update); err != nil {
 			return err
 		}
-		return s.endJob(&l, false)
+		return a.jobs.end(s, &l, false)
 	})
 }
 

@@ -148,7 +148,7 @@ func (s *session) copyScores(table string, place []any, first int64, classes []i
 		}
 		return nil, nil
 	})
-	_, err := s.q.CopyFrom(s.ctx, pgx.Identifier{s.db.opts.Schema, table}, []string{"dataset", "video", "model", "first", "class", "scores"}, rows)
+	_, err := s.q.CopyFrom(s.ctx, pgx.Identifier{s.db.schema, table}, []string{"dataset", "video", "model", "first", "class", "scores"}, rows)
 	return err
 }
 
@@ -170,7 +170,7 @@ func (a *AudioSearch) Scorings(ctx context.Context, org, dataset, model string, 
 		return nil, err
 	}
 	err = a.read(ctx, org, dataset, func(s *session, d audioDataset) (err error) {
-		found, err = s.scorings(d.seq, number, model, videos)
+		found, err = a.scorings(s, d.seq, number, model, videos)
 		return err
 	})
 	if err != nil {
@@ -179,7 +179,7 @@ func (a *AudioSearch) Scorings(ctx context.Context, org, dataset, model string, 
 	return found, nil
 }
 
-func (s *session) scorings(dataset int64, number int32, model string, videos []string) (map[string]audiosearch.Scoring, error) {
+func (a *AudioSearch) scorings(s *session, dataset int64, number int32, model string, videos []string) (map[string]audiosearch.Scoring, error) {
 	found := make(map[string]audiosearch.Scoring, len(videos))
 	vocabularies := make(map[string]int32)
 	err := s.query(func(rows pgx.Rows) error {
@@ -211,7 +211,7 @@ func (s *session) scorings(dataset int64, number int32, model string, videos []s
 		return nil, err
 	}
 	for video, id := range vocabularies {
-		v, err := s.vocabulary(id)
+		v, err := a.vocabularyByID(s, id)
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func (a *AudioSearch) WindowScores(ctx context.Context, org, dataset, video, mod
 	}
 	err = a.read(ctx, org, dataset, func(s *session, d audioDataset) error {
 		windows = nil
-		found, err := s.scorings(d.seq, number, model, []string{video})
+		found, err := a.scorings(s, d.seq, number, model, []string{video})
 		if err != nil {
 			return err
 		}

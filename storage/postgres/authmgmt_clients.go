@@ -141,7 +141,7 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 	return a.db.transact(ctx, org, func(s *session) error {
 		key := []any{bytes(org), bytes(id)}
 		reads := queued{s: s}
-		lock := lockName(s.db, authDeletion, org)
+		lock := s.db.lockName(authDeletion, org)
 		reads.add(lockShared, lock)
 		if s.host {
 			s.db.noticeOthers(&reads.Batch, lock)

@@ -30,17 +30,3 @@ func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int)
 func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (n int, more bool, err error) {
 	return a.db.prune(ctx, pruneInvitations, before, limit)
 }
-
-// prune removes some rows that ended before a time.
-func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
-	limit = min(limit, pruneStep)
-	var removed int64
-	err = db.transact(ctx, noOrg, func(s *session) (err error) {
-		removed, err = s.exec(statement, upper(before), limit)
-		return err
-	})
-	if err != nil {
-		return 0, false, err
-	}
-	return int(removed), int(removed) == limit, nil
-}

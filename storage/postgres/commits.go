@@ -17,7 +17,7 @@ import (
 // committed, and never if it is rolled back. What a lost connection swallows is left to a
 // sweeper.
 type commits struct {
-	db      *DB
+	db      *engine
 	channel string // of this DB alone
 
 	begin   sync.Once
@@ -50,9 +50,9 @@ const (
 	atOnceCommits = 16
 )
 
-func newCommits(db *DB) *commits {
+func newCommits(db *engine) *commits {
 	return &commits{
-		db: db, channel: commitChannel(db.opts.Schema), tried: make(chan struct{}), stop: func() {},
+		db: db, channel: commitChannel(db.schema), tried: make(chan struct{}), stop: func() {},
 		places: make(chan struct{}, atOnceCommits), waiting: make(map[uint64]afterCommit),
 	}
 }
@@ -103,7 +103,7 @@ func (c *commits) listen(ctx context.Context) bool {
 			}, c.committed)
 		})
 	})
-	ctx, cancel := context.WithTimeout(ctx, c.db.opts.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.db.timeout)
 	defer cancel()
 	select {
 	case <-c.tried:
@@ -172,7 +172,7 @@ func (c *commits) close() {
 }
 
 // afterCommit implements [mortise.HostTx].
-func (db *DB) afterCommit(ctx context.Context, f func(ctx context.Context)) bool {
+func (db *engine) afterCommit(ctx context.Context, f func(ctx context.Context)) bool {
 	host := hostTx(ctx)
 	if host == nil {
 		return false

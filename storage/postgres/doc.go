@@ -47,14 +47,15 @@ package postgres
 
 // A map for those who work on this package.
 //
-// postgres.go has the settings and New. migrate.go makes the tables, and inspect.go compares
-// them with migrations/tables.txt, which a test writes. Statements go by
+// The files that begin with the name of a domain are its room, as in storage/sqlite. jobs.go is
+// the one table of jobs, jobs_claim.go takes jobs from it, jobs_turns.go knows whose turn it is,
+// and jobs_notify.go tells of new ones, here and in other processes. postgres.go has the settings
+// and New, and backends.go the stores: they put the rooms together.
+// The other files are the engine (engine.go), which names no room. migrate.go makes the tables,
+// and inspect.go compares them with migrations/tables.txt, which a test writes. Statements go by
 // session.go, or by group.go, which puts small writes of many callers into one. group_send.go
 // sends it, late.go together with what the host's queue asks first. If there is a transaction
 // of the host's own, they go within that (intx.go, savepoint.go). Their texts name tables as
-// @.table, which becomes the schema's. Package turns shares the connections.
-// jobs.go is the one table of jobs, jobs_claim.go takes jobs from it, and jobs_turns.go knows
-// whose turn it is; listen.go tells of new ones, here and in other processes. dead.go tells of
-// rows that are gone.
-// The files of a domain begin with its name, as in storage/sqlite. values.go has what columns
-// are made of, errors.go says which failures may be tried again. Read migrations/ beside them.
+// @.table, which becomes the schema's. Package turns shares the connections. values.go converts
+// the values of columns, errors.go says which failures may be tried again. Read migrations/ beside
+// them.

@@ -38,11 +38,11 @@ func Open(pool *pgxpool.Pool, opts *Options) (*DB, error) { return open(pool, op
 var ErrTimeout = errTimeout
 
 // SetNow makes now the clock of the jobs, or the database's again if now is nil.
-func (db *DB) SetNow(now func() time.Time) { db.clock.now = now }
+func (db *DB) SetNow(now func() time.Time) { db.jobs.clock.now = now }
 
 // LookedAtAll returns when a claim of a kind has looked at all jobs.
 func (db *DB) LookedAtAll(kind string) time.Time {
-	of := db.turns.turns([]string{kind})
+	of := db.jobs.turns.turns([]string{kind})
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	return of.all

@@ -21,7 +21,7 @@ import (
 // tables in them.
 func grants(t testing.TB, owner string) string {
 	t.Helper()
-	source, err := os.ReadFile("migrate.go")
+	source, err := os.ReadFile("postgres.go")
 	require.NoError(t, err)
 	block := regexp.MustCompile(`(?m)(^//\t+.*\n)*^//\tGRANT USAGE .*\n(^//\t+.*\n)*`).FindString(string(source))
 	require.Contains(t, block, "ALTER DEFAULT PRIVILEGES")

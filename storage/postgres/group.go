@@ -38,7 +38,7 @@ const (
 // group are sent at once, as one pipeline, which is one transaction. If that fails, each
 // operation gets one of its own, so that one caller's failure is not another's.
 type group struct {
-	db   *DB
+	db   *engine
 	send func(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error)
 
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ type group struct {
 	gathered chan struct{} // buffered
 }
 
-func newGroup(db *DB, send func(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error)) *group {
+func newGroup(db *engine, send func(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error)) *group {
 	return &group{db: db, send: send, gathered: make(chan struct{}, 1)}
 }
 
@@ -65,20 +65,20 @@ type op struct {
 	order  string // place in its group; "" before all others
 	bytes  int
 	queue  func(*batch)
-	result chan error // buffered
+	job    *mortise.Job // for the host's queue; or nil
+	result chan error   // buffered
 
 	// Of the latest attempt:
 	after  []func()
-	job    *mortise.Job // for Options.Queue
-	stored bool         // what the job is of
-	err    error        // of reading an answer: the transaction is committed in spite of it
+	stored bool  // of stored
+	err    error // of reading an answer: the transaction is committed in spite of it
 }
 
 // batch is what an operation adds its statements to. All of them run, in a transaction that
 // is committed whatever is made of the answers: what must not be stored, the statements
 // themselves leave out.
 type batch struct {
-	db     *DB
+	db     *engine
 	op     *op
 	b      *pgx.Batch
 	host   bool            // the transaction is the host's
@@ -126,7 +126,7 @@ func (b *batch) query(each func(pgx.Rows) error, text string, args ...any) {
 // lockShared adds the statement of session.lock for a shared lock. What comes behind it sees
 // what the last holder has committed, and goes by indexes, as behind seek.
 func (b *batch) lockShared(of, name string) {
-	name = lockName(b.db, of, name)
+	name = b.db.lockName(of, name)
 	if b.locked[name] {
 		return
 	}
@@ -146,15 +146,12 @@ func (b *batch) lockAll(text string, names ...any) {
 	}
 }
 
-// committed has f called when the operation is committed, and not at all if it is not. In a
-// transaction of the host's, whose end nobody tells of, it is not called either. f does not
+// onCommit has f called when the operation is committed, and not at all if it is not. In a
+// transaction of the host's, whose end is not known here, it is not called either. f does not
 // block.
-func (b *batch) committed(f func()) { b.op.after = append(b.op.after, f) }
+func (b *batch) onCommit(f func()) { b.op.after = append(b.op.after, f) }
 
-// job says that the operation, which is one of DB.withJobs, has a job for Options.Queue. It is
-// added in the transaction if what is told of a row or of changes calls stored.
-func (b *batch) job(j *mortise.Job) { b.op.job = j }
-
+// stored has the job of withJob added. A function that reads an answer calls it.
 func (b *batch) stored() { b.op.stored = true }
 
 // together makes an operation, in a group with others; or at once, within the host's
@@ -163,23 +160,29 @@ func (b *batch) stored() { b.op.stored = true }
 // queue may run after together has returned, because ctx has ended, and more than once. So
 // it must not touch what belongs to the caller: what it and the functions that it adds
 // read and write is the operation's own. If ctx ends, the change may still happen.
-func (db *DB) together(ctx context.Context, org string, bytes int, queue func(*batch)) error {
-	return db.group.together(ctx, org, "", bytes, queue)
+func (db *engine) together(ctx context.Context, org string, bytes int, queue func(*batch)) error {
+	return db.group.together(ctx, &op{org: org, bytes: bytes, queue: queue})
 }
 
 // inOrder is together for an operation that locks a row which others may want, too. It says
 // which row, and the operations of a group go by that: so two groups of two processes never
 // wait for each other.
-func (db *DB) inOrder(ctx context.Context, org, order string, bytes int, queue func(*batch)) error {
-	return db.group.together(ctx, org, order, bytes, queue)
+func (db *engine) inOrder(ctx context.Context, org, order string, bytes int, queue func(*batch)) error {
+	return db.group.together(ctx, &op{org: org, order: order, bytes: bytes, queue: queue})
 }
 
-func (g *group) together(ctx context.Context, org, order string, bytes int, queue func(*batch)) error {
+// withJob is together for an operation with a job for the host's queue, which is added in
+// the transaction if the operation calls stored. The job is the operation's own.
+func (db *engine) withJob(ctx context.Context, org string, bytes int, j *mortise.Job, queue func(*batch)) error {
+	return db.withJobs.together(ctx, &op{org: org, bytes: bytes, queue: queue, job: j})
+}
+
+func (g *group) together(ctx context.Context, o *op) error {
 	db := g.db
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &op{ctx: ctx, org: org, order: order, bytes: bytes, queue: queue, result: make(chan error, 1)}
+	o.ctx, o.result = ctx, make(chan error, 1)
 	if host := hostTx(ctx); host != nil {
 		return db.within(ctx, host, func(s *session) error {
 			_, err := db.send(s.ctx, s.q, []*op{o}, true)
@@ -187,9 +190,9 @@ func (g *group) together(ctx context.Context, org, order string, bytes int, queu
 		})
 	}
 	if db.hosted != nil {
-		return db.hosted(ctx, func(ctx context.Context) error { return g.together(ctx, org, order, bytes, queue) })
+		return db.hosted(ctx, func(ctx context.Context) error { return g.together(ctx, o) })
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, db.timeout, errTimeout)
 	defer cancel()
 	o.ctx = ctx
 	lead, err := g.add(o)
@@ -381,7 +384,7 @@ func (g *group) alone(o *op) {
 // transact sends a group on a connection of its own, within Options.Timeout. An operation
 // that is not alone does not wait for locks for long.
 func (g *group) transact(ops []*op, alone bool) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), g.db.opts.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), g.db.timeout, errTimeout)
 	connecting := ctx
 	if alone {
 		cancel()

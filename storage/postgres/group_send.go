@@ -14,8 +14,34 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
+// TxQueue is a queue that can add a job in a transaction on the database of the stores. Its
+// Shares, as a [mortise.Sharer], asks the store: see [Trigger.SharesWith]. If it has also
+//
+//	EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error
+//
+// then events that many callers submit at a time, and their jobs, share a transaction. ctx is
+// then none of the callers'; after an error each job comes once more by itself. The job of a
+// caller who meets no others comes before its event is known to be new: the first
+// statement of tx takes the event to the server with it, and fails if there is nothing to
+// add a job for. If it cannot be sent at all, the job comes once more. So such a queue
+// must go by the methods of tx, and leave tx.Conn() alone. The event may wait for other
+// transactions: if tx has a method WhenReady(func()), that calls the function when the
+// time of the queue's own statement begins, and never if it does not come to that.
+type TxQueue interface {
+	mortise.Queue
+
+	// EnqueueTx does Enqueue in tx: the job is there once that is committed, and never if
+	// it is rolled back.
+	EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error
+}
+
+// manyTxQueue is a TxQueue that can add many jobs at once.
+type manyTxQueue interface {
+	EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error
+}
+
 // sendPipeline makes one pipeline of a group.
-func (db *DB) sendPipeline(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
+func (db *engine) sendPipeline(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
 	answered, err := db.send(ctx, conn, ops, alone)
 	// What the server says instead of an answer, it says before it comes to the commit.
 	return answered || code(err) == "", err
@@ -27,16 +53,16 @@ var errRefused = errors.New("postgres: the queue has refused a job")
 // errNothingStored is of an operation that has left nothing to add its job for.
 var errNothingStored = errors.New("postgres: nothing is stored")
 
-// sendWithJobs makes a transaction of a group, with its jobs for Options.Queue.
+// sendWithJobs makes a transaction of a group, with its jobs for the host's queue.
 //
 // An operation that is alone goes to the server together with what the queue asks there first.
 // If it stores nothing, which is seldom, all of that is rolled back. So it is if pgx
 // cannot encode a statement, or the server not prepare it: it may be the queue's own, who
 // is told in the transaction in which the caller looks again.
-func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
+func (db *engine) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (committing bool, err error) {
 	first, _ := db.pipeline(ops, alone, true)
 	tx := beginLate(ctx, conn, first, func() error {
-		if alone && ops[0].job != nil && !ops[0].stored {
+		if alone && !ops[0].stored {
 			return errNothingStored
 		}
 		return nil
@@ -47,13 +73,13 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 	}
 	var jobs []mortise.Job
 	for _, o := range ops {
-		if o.job != nil && (alone || o.stored) {
+		if alone || o.stored {
 			jobs = append(jobs, *o.job)
 		}
 	}
 	var refused error
 	if len(jobs) > 0 {
-		refused = db.opts.Queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs)
+		refused = db.queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs)
 	}
 	switch err := tx.flush(ctx); {
 	case errors.Is(err, errNothingStored):
@@ -70,7 +96,7 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 
 // send sends a pipeline of the operations: one transaction, unless there is one already.
 // answered: the last statement has been.
-func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) (answered bool, err error) {
+func (db *engine) send(ctx context.Context, q querier, ops []*op, alone bool) (answered bool, err error) {
 	b, last := db.pipeline(ops, alone, false)
 	if last != nil {
 		read := last.Fn
@@ -92,7 +118,7 @@ func (db *DB) send(ctx context.Context, q querier, ops []*op, alone bool) (answe
 
 // pipeline returns the statements of the operations, behind a BEGIN if they need one, and the
 // last of them.
-func (db *DB) pipeline(ops []*op, alone, begin bool) (b *pgx.Batch, last *pgx.QueuedQuery) {
+func (db *engine) pipeline(ops []*op, alone, begin bool) (b *pgx.Batch, last *pgx.QueuedQuery) {
 	b = new(pgx.Batch)
 	if begin {
 		b.BeginTx(pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
@@ -104,7 +130,7 @@ func (db *DB) pipeline(ops []*op, alone, begin bool) (b *pgx.Batch, last *pgx.Qu
 	locked := make(map[string]bool)
 	var shared []*sharing
 	for _, o := range ops {
-		o.after, o.job, o.stored, o.err = nil, nil, false, nil
+		o.after, o.stored, o.err = nil, false, nil
 		o.queue(&batch{db: db, op: o, b: b, host: hostTx(o.ctx) != nil, alone: alone, locked: locked, shared: &shared})
 	}
 	for _, s := range shared {

@@ -64,7 +64,7 @@ func HostTx(ctx context.Context) (tx pgx.Tx, ok bool) {
 }
 
 // isHosted reports whether a call is, or is to be, part of a transaction of the host's.
-func (db *DB) isHosted(ctx context.Context) bool { return hostTx(ctx) != nil || db.hosted != nil }
+func (db *engine) isHosted(ctx context.Context) bool { return hostTx(ctx) != nil || db.hosted != nil }
 
 // hostTx returns the host's transaction, or nil.
 func hostTx(ctx context.Context) pgx.Tx {

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,17 +12,14 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
-// Queue returns a queue over this database's jobs, of all kinds. Options may be nil. A job
-// wakes the idle consumers of this process at once, and those of others by NOTIFY.
-func (db *DB) Queue(opts *leases.Options) *leases.Queue {
-	return leases.New(db.Jobs(), opts)
-}
-
-// Jobs returns the table of jobs, of all kinds.
-func (db *DB) Jobs() *Jobs { return &Jobs{db: db} }
-
 // Jobs implements [mortise.Leases], [mortise.Sharer] and [leases.JobNotifier].
-type Jobs struct{ db *DB }
+type Jobs struct {
+	db      *engine
+	clock   jobClock
+	turns   jobTurns
+	added   *jobNotifier
+	sharers []any // the stores that add their jobs here
+}
 
 var (
 	_ mortise.Leases     = (*Jobs)(nil)
@@ -31,20 +27,25 @@ var (
 	_ leases.JobNotifier = (*Jobs)(nil)
 )
 
+func newJobs(db *engine) *Jobs {
+	t := &Jobs{db: db, turns: jobTurns{of: make(map[string]*kindTurns)}}
+	t.added = newJobNotifier(db, &t.turns)
+	return t
+}
+
+// sharedBy sets the stores that add their jobs here, in their own transactions.
+func (t *Jobs) sharedBy(stores ...any) { t.sharers = stores }
+
+// close waits until other processes have been told of the jobs that were added.
+func (t *Jobs) close() { t.added.close() }
+
 // Shares implements [mortise.Sharer].
 func (t *Jobs) Shares(store any) bool {
-	var of *DB
-	switch s := store.(type) { // itself: a type that embeds one has methods of its own
-	case *Trigger:
-		of = s.db
-	case *AudioSearch:
-		of = s.db
-	}
-	return of == t.db && t.db.opts.Queue == nil
+	return slices.Contains(t.sharers, store) // itself: a type that embeds one has methods of its own
 }
 
 // NotifyJobs implements [leases.JobNotifier].
-func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.db.added.listen(wake) }
+func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.added.listen(wake) }
 
 // A job is claimable from its claimable_at on: the time that it is due, or the end of its
 // lease. $1 is the time of a clock that a test has set, and NULL otherwise.
@@ -95,36 +96,64 @@ type newJob struct {
 	args []any // of insertJob
 }
 
-func (db *DB) newJob(j *mortise.Job) *newJob {
+func (t *Jobs) newJob(j *mortise.Job) *newJob {
 	var at any
 	came := arrival{began: time.Now()}
 	if !j.At.IsZero() {
 		came.at = j.At.UTC().Truncate(time.Microsecond)
 		at = came.at
 	}
-	return &newJob{kind: j.Kind, came: came, args: []any{db.clock.arg(), []byte(j.ID), j.Kind, []byte(j.Organization), at, traceText(j.Trace)}}
+	return &newJob{kind: j.Kind, came: came, args: []any{t.clock.arg(), []byte(j.ID), j.Kind, []byte(j.Organization), at, traceText(j.Trace)}}
 }
 
-// notifyArgs are those of insertJobNotify.
-func (n *newJob) notifyArgs(db *DB) []any {
-	return append(slices.Clone(n.args), db.added.channel(), hostNotice+n.kind)
+// notifyArgs are the arguments of insertJobNotify.
+func (t *Jobs) notifyArgs(n *newJob) []any {
+	return append(slices.Clone(n.args), t.added.channel(), hostNotice+n.kind)
 }
 
-// addJob adds a job, unless it is there. The end of the transaction wakes those who wait for
-// one.
-func (b *batch) addJob(n *newJob) {
+// addTo adds a job in a group, unless it is there. Its commit wakes the listeners.
+func (t *Jobs) addTo(b *batch, n *newJob) {
 	if b.host {
-		b.exec(nil, insertJobNotify, n.notifyArgs(b.db)...)
+		b.exec(nil, insertJobNotify, t.notifyArgs(n)...)
 		return
 	}
 	b.query(func(r pgx.Rows) error {
 		var ready bool
 		err := r.Scan(&ready)
 		if err == nil && ready {
-			b.committed(func() { b.db.added.added(n) })
+			b.onCommit(func() { t.added.added(n) })
 		}
 		return err
 	}, insertJob, n.args...)
+}
+
+// add adds a job in the transaction of transact, unless it is there: to Options.Queue if that
+// is set.
+func (t *Jobs) add(s *session, j *mortise.Job) error {
+	if q := t.db.queue; q != nil {
+		return q.EnqueueTx(s.ctx, s.q.(pgx.Tx), *j)
+	}
+	n := t.newJob(j)
+	if s.host {
+		_, err := s.exec(insertJobNotify, t.notifyArgs(n)...)
+		return err
+	}
+	var ready bool
+	err := s.row(insertJob, n.args, &ready)
+	if isNoRow(err) {
+		return nil
+	}
+	if err == nil && ready {
+		s.onCommit(func() { t.added.added(n) })
+	}
+	return err
+}
+
+// end removes a job in the transaction of transact, or makes it a dead letter, if the
+// lease still holds it.
+func (t *Jobs) end(s *session, l *mortise.Lease, dead bool) error {
+	_, err := s.exec(endJob(dead), heldArgs(l)...)
+	return err
 }
 
 // endJob returns the statement that removes a job if the lease still holds it.
@@ -142,8 +171,8 @@ func heldArgs(l *mortise.Lease) []any {
 
 // Add implements [mortise.Leases].
 func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
-	n := t.db.newJob(&j)
-	return t.db.together(ctx, j.Organization, 512, func(b *batch) { b.addJob(n) })
+	n := t.newJob(&j)
+	return t.db.together(ctx, j.Organization, 512, func(b *batch) { t.addTo(b, n) })
 }
 
 // Cancel implements [mortise.Leases].
@@ -166,7 +195,7 @@ func (t *Jobs) Release(ctx context.Context, l mortise.Lease, after time.Duration
 }
 
 func (t *Jobs) laterArgs(l *mortise.Lease, after time.Duration) []any {
-	return append(append([]any{t.db.clock.arg()}, heldArgs(l)...), after.Microseconds())
+	return append(append([]any{t.clock.arg()}, heldArgs(l)...), after.Microseconds())
 }
 
 // Remove implements [mortise.Holder].
@@ -185,31 +214,4 @@ func (t *Jobs) held(ctx context.Context, l *mortise.Lease, statement string, arg
 		err = mortise.ErrLeaseLost
 	}
 	return err
-}
-
-// traceText is how a trace carrier is stored.
-func traceText(trace map[string]string) []byte {
-	if len(trace) == 0 {
-		return nil
-	}
-	values := make(url.Values, len(trace))
-	for k, v := range trace {
-		values.Set(k, v)
-	}
-	return []byte(values.Encode())
-}
-
-func traceMap(text []byte) (map[string]string, error) {
-	if text == nil {
-		return nil, nil
-	}
-	values, err := url.ParseQuery(string(text))
-	if err != nil {
-		return nil, err
-	}
-	trace := make(map[string]string, len(values))
-	for k, v := range values {
-		trace[k] = v[0]
-	}
-	return trace, nil
 }

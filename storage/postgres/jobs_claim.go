@@ -20,7 +20,7 @@ const (
 	// $2 are the kinds, $3 and $4 the times from which on it looks at free and held jobs, $5
 	// the time from which on jobs came that were committed late, or NULL, and $6 how many
 	// microseconds ago the first of them began to be stored. The last row is the time.
-	newJobs = "SELECT organization, min(claimable_at), max(claimable_at) FROM (" +
+	freshJobs = "SELECT organization, min(claimable_at), max(claimable_at) FROM (" +
 		jobsSince + "1" + sinceTime + "least($3, $5, " + jobNow + " - $6::bigint * interval '1 microsecond')" + inUTC + " UNION ALL " +
 		jobsSince + "0" + sinceTime + "$4::timestamptz" + inUTC +
 		") j WHERE kind = ANY ($2) GROUP BY organization UNION ALL SELECT NULL, " + jobNow + ", NULL"
@@ -85,7 +85,7 @@ const claimSettings = unsynced + ", set_config('plan_cache_mode', 'force_generic
 // Claim implements [mortise.Leases].
 func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 	kinds := slices.Compact(slices.Sorted(slices.Values(c.Kinds)))
-	of := t.db.turns.turns(kinds)
+	of := t.turns.turns(kinds)
 	if hostTx(ctx) != nil { // whose transaction may be rolled back
 		of = newKindTurns(kinds)
 	}
@@ -146,7 +146,7 @@ const (
 // look finds out which organizations have claimable jobs. on: the claim may serve none of the
 // organizations in line.
 func (t *Jobs) look(ctx context.Context, of *kindTurns, on bool) error {
-	clock := t.db.clock.now
+	clock := t.clock.now
 	if clock == nil {
 		clock = time.Now
 	}
@@ -154,9 +154,9 @@ func (t *Jobs) look(ctx context.Context, of *kindTurns, on bool) error {
 	if !begun {
 		return nil
 	}
-	text, args := newJobs, []any{t.db.clock.arg(), of.kinds, l.free, l.held, l.late.time(), l.late.age().Microseconds()}
+	text, args := freshJobs, []any{t.clock.arg(), of.kinds, l.free, l.held, l.late.time(), l.late.age().Microseconds()}
 	if l.all {
-		text, args = allJobs, []any{t.db.clock.arg(), of.kinds, l.after, maxTurns}
+		text, args = allJobs, []any{t.clock.arg(), of.kinds, l.after, maxTurns}
 	}
 	var found []finding
 	err := t.claiming(ctx, of, text, args, func() { found = nil }, func(r pgx.Rows) error {
@@ -210,7 +210,7 @@ func (t *Jobs) take(ctx context.Context, c *mortise.Claim, of *kindTurns, next [
 	for i, o := range next {
 		orgs[i], since[i] = []byte(o.org), o.from
 	}
-	args := []any{t.db.clock.arg(), of.kinds, orgs, since, c.Limit, c.TTL.Microseconds(), c.Token, most, each}
+	args := []any{t.clock.arg(), of.kinds, orgs, since, c.Limit, c.TTL.Microseconds(), c.Token, most, each}
 	err = t.claiming(ctx, of, takeJobs, args, func() { picks = nil }, func(r pgx.Rows) error {
 		p, err := scanPick(r, next, c.Token)
 		picks = append(picks, p)

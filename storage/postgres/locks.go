@@ -25,8 +25,8 @@ const (
 )
 
 // lockName is the argument of a lock's statements: a text that has no U+0000.
-func lockName(db *DB, of, name string) string {
-	return fmt.Sprintf("%s %s %x", db.opts.Schema, of, name)
+func (db *engine) lockName(of, name string) string {
+	return fmt.Sprintf("%s %s %x", db.schema, of, name)
 }
 
 // lock keeps others out who ask for the same lock until the transaction of transact ends;
@@ -34,7 +34,7 @@ func lockName(db *DB, of, name string) string {
 // own. Who has it alone, and looks for what those who shared it have stored, calls needsLatest
 // first.
 func (s *session) lock(of, name string, shared bool) error {
-	name = lockName(s.db, of, name)
+	name = s.db.lockName(of, name)
 	if shared {
 		return s.lockShared(lockShared, name)
 	}
@@ -55,7 +55,7 @@ func (s *session) lockShared(text string, names ...any) error {
 }
 
 // noticeOthers adds what a host's transaction sends behind its shared locks.
-func (db *DB) noticeOthers(b *pgx.Batch, names ...any) {
+func (db *engine) noticeOthers(b *pgx.Batch, names ...any) {
 	for _, name := range names {
 		b.Queue(db.sql(noticeAlone), name)
 	}

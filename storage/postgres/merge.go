@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,17 @@ type shared struct {
 	one   string   // for one operation
 	many  string   // for several: each argument is an array
 	types []string // of the arguments
+}
+
+func parameter(n int) string { return "$" + strconv.Itoa(n) }
+
+// assign returns the assignments of columns to parameters, of which first is the first.
+func assign(columns string, first int) string {
+	names := strings.Split(columns, ", ")
+	for i, name := range names {
+		names[i] = name + " = " + parameter(first+i)
+	}
+	return strings.Join(names, ", ")
 }
 
 // rowsOf is what many reads of: the rows of the arguments, in order. n is the place.
@@ -60,7 +72,7 @@ func (b *batch) share(by *shared, each func(is bool), args ...any) {
 }
 
 // add adds the statement to a pipeline.
-func (s *sharing) add(db *DB, b *pgx.Batch) {
+func (s *sharing) add(db *engine, b *pgx.Batch) {
 	text, args := s.by.one, slices.Clone(s.rows[0])
 	for i, arg := range args {
 		if id, is := arg.(uuid.UUID); is { // of which pgx would make a text first

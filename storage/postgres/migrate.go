@@ -63,50 +63,24 @@ func program() string {
 	return cmp.Or(info.Main.Path, info.Path) + " " + cmp.Or(info.Main.Version, "(devel)")
 }
 
-// Migrate makes the schema if it is not there, and the tables that it lacks, all in one
-// transaction. Options may be nil. Where several programs do it at once, one does the work
-// and the others wait for it, until ctx ends.
-//
-// Until the first release a table is never brought up to date: a schema that another version
-// has made is refused ([ErrUnusable]) before anything is written, and so is one that is not as
-// Migrate makes it, as [New] says.
-//
-// The role needs the right to create a schema in the database, or to create tables in the
-// schema that is there. The programs may have another role, with fewer rights. With
-// the schema's default name, and the tables made by the role "owner", they need:
-//
-//	GRANT USAGE ON SCHEMA mortise TO program;
-//	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mortise TO program;
-//	GRANT USAGE ON ALL SEQUENCES IN SCHEMA mortise TO program;
-//	-- and what later versions make:
-//	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
-//		GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO program;
-//	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
-//		GRANT USAGE ON SEQUENCES TO program;
-func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) error {
-	o, err := opts.withDefaults()
-	if err != nil {
-		return err
-	}
-	var missing []script
-	// At READ COMMITTED a program that waited for the lock sees what another one has made.
-	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) (err error) {
+// migrate does the work of [Migrate], and returns the domains whose tables it has made.
+func migrate(ctx context.Context, conn *pgx.Conn, schema string) (domains []string, err error) {
+	// At READ COMMITTED a program that waited for the lock sees the tables of another one.
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		const lock = "SELECT pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0::bigint))"
-		if _, err = tx.Exec(ctx, lock, "mortise migrate "+o.Schema); err != nil {
+		if _, err := tx.Exec(ctx, lock, "mortise migrate "+schema); err != nil {
 			return err
 		}
-		if missing, err = inspect(ctx, tx, o.Schema); err != nil || len(missing) == 0 {
+		missing, err := inspect(ctx, tx, schema)
+		if err != nil || len(missing) == 0 {
 			return err
 		}
-		return run(ctx, tx, o.Schema, missing)
+		for _, s := range missing {
+			domains = append(domains, s.domain)
+		}
+		return run(ctx, tx, schema, missing)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: migrate: %w", err)
-	}
-	for _, s := range missing {
-		o.Logger.InfoContext(ctx, "made the tables", "schema", o.Schema, "domain", s.domain)
-	}
-	return nil
+	return domains, err
 }
 
 // run makes the schema if it is not there, and runs scripts in it.

@@ -33,7 +33,7 @@ var (
 
 // What a claim consists of.
 const (
-	NewJobs       = newJobs
+	NewJobs       = freshJobs
 	AllJobs       = allJobs
 	TakeJobs      = takeJobs
 	ClaimSettings = claimSettings

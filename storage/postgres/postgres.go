@@ -5,15 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // Options are the settings of New and Migrate. The zero value means the defaults.
@@ -45,32 +40,6 @@ type Options struct {
 	Listen *pgx.ConnConfig
 
 	Logger *slog.Logger // slog.Default()
-}
-
-// TxQueue is a queue that can add a job in a transaction on the database of the stores. Its
-// Shares, as a [mortise.Sharer], asks the store: see [Trigger.SharesWith]. If it has also
-//
-//	EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error
-//
-// then events that many callers submit at a time, and their jobs, share a transaction. ctx is
-// then none of the callers'; after an error each job comes once more by itself. The job of a
-// caller who meets no others comes before its event is known to be new: the first
-// statement of tx takes the event to the server with it, and fails if there is nothing to
-// add a job for. If it cannot be sent at all, the job comes once more. So such a queue
-// must go by the methods of tx, and leave tx.Conn() alone. The event may wait for other
-// transactions: if tx has a method WhenReady(func()), that calls the function when the
-// time of the queue's own statement begins, and never if it does not come to that.
-type TxQueue interface {
-	mortise.Queue
-
-	// EnqueueTx does Enqueue in tx: the job is there once that is committed, and never if
-	// it is rolled back.
-	EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error
-}
-
-// manyTxQueue is a TxQueue that can add many jobs at once.
-type manyTxQueue interface {
-	EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error
 }
 
 // withDefaults returns the settings with what is not set, or an error if they are wrong.
@@ -111,33 +80,13 @@ func checkSchema(name string) error {
 
 // DB is the tables in a database. It is safe for concurrent use.
 type DB struct {
-	pool *pgxpool.Pool
-	opts Options
-
-	texts sync.Map // of statements: as they are written here, as they are sent
-	// places: one organization has half of the connections at a time at most. Calls that
-	// have a place queue at the pool, which serves them in order.
-	places *turns.Turns
-	group  *group
-
-	withJobs *group // of operations with jobs for Options.Queue
-
-	added   *jobNotifier
-	commits *commits
-	turns   jobTurns
-	clock   jobClock
-
-	names    audioNames
-	catalogs audioCatalogs
-
-	hosted func(ctx context.Context, do func(context.Context) error) error // nil; or what makes a call, in a test
-
-	closing sync.Once
-	closed  chan struct{}
+	*engine
+	jobs        *Jobs
+	trigger     *Trigger
+	authmgmt    *AuthMgmt
+	vault       *Vault
+	audiosearch *AudioSearch
 }
-
-// ErrClosed is the error of a call after Close.
-var ErrClosed = errors.New("postgres: the database is closed")
 
 // New returns the tables in the database that pool connects to. The pool stays the host's,
 // who closes it after the DB. Options may be nil, and must name the schema that [Migrate]
@@ -154,14 +103,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = db.read(ctx, noOrg, func(s *session) error {
-		missing, err := inspect(s.ctx, s.q, db.opts.Schema)
-		if err == nil && len(missing) > 0 {
-			err = fmt.Errorf("%w of %s in schema %q: run postgres.Migrate", ErrNoTables, missing[0].domain, db.opts.Schema)
-		}
-		return err
-	})
-	if err != nil {
+	if err := db.check(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return db, nil
@@ -176,41 +118,73 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	if pool == nil {
 		return nil, errors.New("postgres: New needs a pool")
 	}
+	e := newEngine(pool, o.Schema, o.Timeout, o.Listen, o.Queue)
+	jobs := newJobs(e)
 	db := &DB{
-		pool: pool, opts: o, closed: make(chan struct{}),
-		places: turns.New(math.MaxInt, int(pool.Config().MaxConns)/2), catalogs: audioCatalogs{limit: o.AudioSearchMemory}, turns: jobTurns{of: make(map[string]*kindTurns)},
+		engine: e, jobs: jobs,
+		trigger:     newTrigger(e, jobs),
+		authmgmt:    newAuthMgmt(e),
+		vault:       newVault(e),
+		audiosearch: newAudioSearch(e, jobs, o.AudioSearchMemory),
 	}
-	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
-	db.added = newJobNotifier(db)
-	db.commits = newCommits(db)
+	if o.Queue == nil {
+		jobs.sharedBy(db.trigger, db.audiosearch)
+	}
 	return db, nil
 }
 
 // Close waits for the group of writes that is under way, and ends what runs in the
 // background. Calls that come later fail with [ErrClosed]. It does not close the pool.
 func (db *DB) Close() error {
-	db.closing.Do(func() {
-		close(db.closed)
-		db.group.close()
-		db.withJobs.close()
-		db.added.close()
-		db.commits.close()
-	})
+	db.engine.close()
+	db.jobs.close()
 	return nil
 }
 
 // Ping returns an error unless the database answers and can be written, and has the tables
 // with their columns.
-func (db *DB) Ping(ctx context.Context) error {
-	return db.read(ctx, noOrg, func(s *session) error {
-		var standby bool
-		var rows []bool
-		if err := s.row(ping, nil, &standby, &rows); err != nil {
-			return err
-		}
-		if standby {
-			return errors.New("postgres: the database is a standby, or read-only: promote it, or point the pool to the primary")
-		}
-		return nil
-	})
+func (db *DB) Ping(ctx context.Context) error { return db.engine.ping(ctx) }
+
+// DeadRows returns about how many dead rows the tables keep, and for how long the oldest
+// transaction has run that may see dead rows; 0 without such a transaction. Autovacuum removes rows
+// that no transaction can see. Sessions of other roles count if the role of the pool has
+// pg_read_all_stats; standbys with feedback and replication slots, which keep rows as well,
+// do not.
+func (db *DB) DeadRows(ctx context.Context) (rows int64, oldest time.Duration, err error) {
+	return db.engine.deadRows(ctx)
+}
+
+// Migrate makes the schema if it is not there, and the tables that it lacks, all in one
+// transaction. Options may be nil. Where several programs do it at once, one does the work
+// and the others wait for it, until ctx ends.
+//
+// Until the first release a table is never brought up to date: a schema that another version
+// has made is refused ([ErrUnusable]) before anything is written, and so is one that is not as
+// Migrate makes it, as [New] says.
+//
+// The role needs the right to create a schema in the database, or to create tables in the
+// schema that is there. The programs may have another role, with fewer rights. With
+// the schema's default name, and the tables made by the role "owner", they need:
+//
+//	GRANT USAGE ON SCHEMA mortise TO program;
+//	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mortise TO program;
+//	GRANT USAGE ON ALL SEQUENCES IN SCHEMA mortise TO program;
+//	-- and what later versions make:
+//	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
+//		GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO program;
+//	ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA mortise
+//		GRANT USAGE ON SEQUENCES TO program;
+func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) error {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return err
+	}
+	made, err := migrate(ctx, conn, o.Schema)
+	if err != nil {
+		return fmt.Errorf("postgres: migrate: %w", err)
+	}
+	for _, domain := range made {
+		o.Logger.InfoContext(ctx, "made the tables", "schema", o.Schema, "domain", domain)
+	}
+	return nil
 }

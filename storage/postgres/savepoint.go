@@ -24,13 +24,13 @@ const giveUp = time.Second
 // within calls do in a savepoint of the host's transaction. When ctx ends, the statement that
 // is under way is cancelled, and what do has written is rolled back. It does not end by the
 // context of pgx, which would close the host's connection, or not roll back at all.
-func (db *DB) within(ctx context.Context, host pgx.Tx, do func(*session) error) (err error) {
+func (db *engine) within(ctx context.Context, host pgx.Tx, do func(*session) error) (err error) {
 	select {
 	case <-db.closed:
 		return ErrClosed
 	default:
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, db.timeout, errTimeout)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -46,7 +46,7 @@ func (db *DB) within(ctx context.Context, host pgx.Tx, do func(*session) error) 
 	done := false
 	defer func() { // after a panic, too
 		left()
-		ending, stop := context.WithTimeout(context.WithoutCancel(ctx), db.opts.Timeout)
+		ending, stop := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 		defer stop()
 		if done && err == nil {
 			if _, err = host.Exec(ending, keepSavepoint); err == nil {

@@ -28,18 +28,18 @@ type querier interface {
 // methods is the call's.
 type session struct {
 	ctx   context.Context
-	db    *DB
+	db    *engine
 	q     querier
 	host  bool     // q is the host's transaction
-	after []func() // to be called when transact has committed
+	after []func() // of onCommit
 }
 
 // sql returns the text of a statement as it is sent: @.table is a table of the schema.
-func (db *DB) sql(text string) string {
+func (db *engine) sql(text string) string {
 	if sent, ok := db.texts.Load(text); ok {
 		return sent.(string)
 	}
-	sent := strings.ReplaceAll(text, "@.", pgx.Identifier{db.opts.Schema}.Sanitize()+".")
+	sent := strings.ReplaceAll(text, "@.", pgx.Identifier{db.schema}.Sanitize()+".")
 	db.texts.Store(text, sent)
 	return sent
 }
@@ -98,6 +98,25 @@ func (s *session) queryBy(settings string, each func(pgx.Rows) error, text strin
 	return q.send()
 }
 
+// insert runs a statement that inserts one row ON CONFLICT DO NOTHING. It is ErrExists if
+// there is such a row.
+func (s *session) insert(statement string, args ...any) error {
+	inserted, err := s.exec(statement, args...)
+	if err == nil && inserted == 0 {
+		err = mortise.ErrExists
+	}
+	return err
+}
+
+// exists reports whether a query finds anything.
+func (s *session) exists(query string, args ...any) (found bool, err error) {
+	err = s.query(func(pgx.Rows) error {
+		found = true
+		return nil
+	}, query, args...)
+	return found, err
+}
+
 // queued are statements that are sent together, and carried out one after the other.
 type queued struct {
 	pgx.Batch
@@ -123,33 +142,9 @@ func (q *queued) query(each func(pgx.Rows) error, text string, args ...any) {
 // send returns the first error of the statements, or of what reads their rows.
 func (q *queued) send() error { return q.s.q.SendBatch(q.s.ctx, &q.Batch).Close() }
 
-// addJob adds a job in the transaction of transact, unless it is there.
-func (s *session) addJob(j *mortise.Job) error {
-	if q := s.db.opts.Queue; q != nil {
-		return q.EnqueueTx(s.ctx, s.q.(pgx.Tx), *j)
-	}
-	n := s.db.newJob(j)
-	if s.host {
-		_, err := s.exec(insertJobNotify, n.notifyArgs(s.db)...)
-		return err
-	}
-	var ready bool
-	err := s.row(insertJob, n.args, &ready)
-	if isNoRow(err) {
-		return nil
-	}
-	if err == nil && ready {
-		s.after = append(s.after, func() { s.db.added.added(n) })
-	}
-	return err
-}
-
-// endJob removes a job in the transaction of transact, or makes it a dead letter, if the
-// lease still holds it.
-func (s *session) endJob(l *mortise.Lease, dead bool) error {
-	_, err := s.exec(endJob(dead), heldArgs(l)...)
-	return err
-}
+// onCommit has f called when transact has committed, and not at all if it has not. In a
+// transaction of the host's it is not called either.
+func (s *session) onCommit(f func()) { s.after = append(s.after, f) }
 
 // noOrg stands in place of an organization for maintenance, and for lookups by the digest
 // of a secret.
@@ -159,7 +154,7 @@ const noOrg = ""
 // the connection was lost before or while it read: do must begin anew each time.
 //
 // What do writes is one statement, or one pipeline, that does no harm if it runs twice.
-func (db *DB) read(ctx context.Context, org string, do func(*session) error) error {
+func (db *engine) read(ctx context.Context, org string, do func(*session) error) error {
 	return db.call(ctx, org, do, func(s *session) (committing bool, err error) { return false, do(s) })
 }
 
@@ -167,7 +162,7 @@ func (db *DB) read(ctx context.Context, org string, do func(*session) error) err
 // transaction. If do returns an error, or panics, nothing is stored. do runs on the caller's
 // goroutine. It is called again if the transaction was rolled back for a reason that passes:
 // it must begin anew each time. It must not use the DB but by its session.
-func (db *DB) transact(ctx context.Context, org string, do func(*session) error) error {
+func (db *engine) transact(ctx context.Context, org string, do func(*session) error) error {
 	return db.call(ctx, org, do, func(s *session) (committing bool, err error) {
 		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{BeginQuery: beginByIndexes})
 		if err != nil {
@@ -194,7 +189,7 @@ const beginByIndexes = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_s
 
 // snapshot is read for several statements that must all see the same. In a host's
 // transaction they see what its isolation level lets them see.
-func (db *DB) snapshot(ctx context.Context, org string, do func(*session) error) error {
+func (db *engine) snapshot(ctx context.Context, org string, do func(*session) error) error {
 	return db.call(ctx, org, do, func(s *session) (committing bool, err error) {
 		tx, err := s.q.(*pgxpool.Conn).BeginTx(s.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 		if err != nil {
@@ -207,7 +202,7 @@ func (db *DB) snapshot(ctx context.Context, org string, do func(*session) error)
 }
 
 // call makes attempts on a connection, or calls do within the host's transaction.
-func (db *DB) call(ctx context.Context, org string, do func(*session) error, attempt func(*session) (committing bool, err error)) error {
+func (db *engine) call(ctx context.Context, org string, do func(*session) error, attempt func(*session) (committing bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -222,7 +217,7 @@ func (db *DB) call(ctx context.Context, org string, do func(*session) error, att
 		return ErrClosed
 	default:
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, db.opts.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, db.timeout, errTimeout)
 	defer cancel()
 	if err := db.places.Take(ctx, db.closed, org); err != nil {
 		if errors.Is(err, turns.ErrEnded) {
@@ -235,7 +230,7 @@ func (db *DB) call(ctx context.Context, org string, do func(*session) error, att
 }
 
 // try makes attempts until one succeeds, or fails for good, or ctx ends.
-func (db *DB) try(ctx context.Context, attempt func(*session) (committing bool, err error)) error {
+func (db *engine) try(ctx context.Context, attempt func(*session) (committing bool, err error)) error {
 	running, stop := later(ctx)
 	defer stop()
 	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
@@ -284,7 +279,7 @@ func later(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // once makes one attempt: it waits for a connection until ctx ends, and works until running
 // does.
-func (db *DB) once(ctx, running context.Context, attempt func(*session) (committing bool, err error)) (committing bool, err error) {
+func (db *engine) once(ctx, running context.Context, attempt func(*session) (committing bool, err error)) (committing bool, err error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return false, err
@@ -296,4 +291,21 @@ func (db *DB) once(ctx, running context.Context, attempt func(*session) (committ
 		conn.Release()
 	}()
 	return attempt(&session{ctx: running, db: db, q: conn})
+}
+
+// pruneStep is how many rows a transaction removes, of which each can have megabytes.
+const pruneStep = 100
+
+// prune removes some rows that ended before a time.
+func (db *engine) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
+	limit = min(limit, pruneStep)
+	var removed int64
+	err = db.transact(ctx, noOrg, func(s *session) (err error) {
+		removed, err = s.exec(statement, upper(before), limit)
+		return err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	return int(removed), int(removed) == limit, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +28,6 @@ func insertEvent(first int) string {
 	return "INSERT INTO @.trigger_events (" + eventColumns + ", version) SELECT " + strings.Join(values, ", ") + ", (random() * 1e9)::bigint" +
 		" WHERE (SELECT d.since FROM @.trigger_deleted AS d WHERE d.organization = " + values[1] + ") IS NULL ON CONFLICT DO NOTHING"
 }
-
-func parameter(n int) string { return "$" + strconv.Itoa(n) }
 
 var (
 	insertEventAlone = insertEvent(1)
@@ -94,7 +91,7 @@ func (t *Trigger) create(ctx context.Context, e *trigger.Event, keySince time.Ti
 	var earlier *trigger.Event
 	err = t.db.transact(ctx, e.Organization, func(s *session) (err error) {
 		if earlier, err = s.createEvent(e, args, keySince); err == nil && earlier == nil && j != nil {
-			err = s.addJob(j)
+			err = t.jobs.add(s, j)
 		}
 		return err
 	})
@@ -110,43 +107,39 @@ func (t *Trigger) create(ctx context.Context, e *trigger.Event, keySince time.Ti
 // createTogether stores an event, and its job, if nothing stands in its way. Which nothing
 // hardly ever does.
 func (t *Trigger) createTogether(ctx context.Context, e *trigger.Event, args []any, j *mortise.Job) (created bool, err error) {
-	g, elsewhere := t.db.group, j != nil && t.db.opts.Queue != nil
-	if _, takesMany := t.db.opts.Queue.(manyTxQueue); t.db.isHosted(ctx) || elsewhere && !takesMany {
+	elsewhere := j != nil && t.db.queue != nil
+	if _, takesMany := t.db.queue.(manyTxQueue); t.db.isHosted(ctx) || elsewhere && !takesMany {
 		return false, nil
 	}
-	if elsewhere {
-		g = t.db.withJobs
-	}
-	var job *newJob
-	var added mortise.Job
-	switch {
-	case elsewhere:
-		added = *j
-		added.Trace = maps.Clone(j.Trace)
-	case j != nil:
-		job = t.db.newJob(j)
-		args = append(slices.Clone(job.args), args...)
-	}
-	org, stored := e.Organization, false
-	err = g.together(ctx, org, "", 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), func(b *batch) {
+	org, size, stored := e.Organization, 1024+len(e.Instructions)+len(e.Context)+len(e.LastError), false
+	store := func(b *batch) {
 		stored = false
 		b.lockShared(triggerDeletion, org)
-		if elsewhere {
-			b.job(&added)
-		}
-		if job == nil {
-			b.share(createEvent, func(bool) {
-				stored = true
-				b.stored()
-			}, args...)
-			return
-		}
-		b.share(createEventAndJob, func(ready bool) {
-			if stored = true; ready {
-				b.committed(func() { t.db.added.added(job) })
-			}
+		b.share(createEvent, func(bool) {
+			stored = true
+			b.stored()
 		}, args...)
-	})
+	}
+	switch {
+	case elsewhere:
+		job := *j
+		job.Trace = maps.Clone(j.Trace)
+		err = t.db.withJob(ctx, org, size, &job, store)
+	case j == nil:
+		err = t.db.together(ctx, org, size, store)
+	default:
+		job := t.jobs.newJob(j)
+		args := append(slices.Clone(job.args), args...)
+		err = t.db.together(ctx, org, size, func(b *batch) {
+			stored = false
+			b.lockShared(triggerDeletion, org)
+			b.share(createEventAndJob, func(ready bool) {
+				if stored = true; ready {
+					b.onCommit(func() { t.jobs.added.added(job) })
+				}
+			}, args...)
+		})
+	}
 	if err != nil { // and the pipeline may still be under way
 		return false, err
 	}

@@ -85,9 +85,6 @@ const prunedThen = " ORDER BY finished_at LIMIT $2 FOR UPDATE)" +
 // jobsOfGone says which jobs are those of an event of "gone".
 const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::text || '.')::bytea AND j.kind = '" + trigger.JobKind + "'"
 
-// pruneStep is how many rows a transaction removes, of which each can have megabytes.
-const pruneStep = 100
-
 // Prune implements [trigger.Pruner].
 func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
 	limit = min(limit, pruneStep)

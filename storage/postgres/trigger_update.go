@@ -42,7 +42,7 @@ func (t *Trigger) update(
 		if err := s.writeEvent(&from.event, to); err != nil || l == nil {
 			return err
 		}
-		return s.endJob(l, dead)
+		return t.jobs.end(s, l, dead)
 	})
 }
 
@@ -164,15 +164,6 @@ func (s *session) writeEvent(from, to *trigger.Event) error {
 		return errKeyTaken
 	}
 	return err
-}
-
-// assign returns the assignments of columns to parameters, of which first is the first.
-func assign(columns string, first int) string {
-	names := strings.Split(columns, ", ")
-	for i, name := range names {
-		names[i] = name + " = " + parameter(first+i)
-	}
-	return strings.Join(names, ", ")
 }
 
 // assignFrom returns the assignments of columns to those of another table.

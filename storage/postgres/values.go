@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -51,4 +52,50 @@ func bytesIf[S ~string | ~[]byte](s S, is bool) any {
 		return nil
 	}
 	return bytes(s)
+}
+
+// ceil rounds a bound up to microseconds, which selects the same rows.
+func ceil(t time.Time) time.Time {
+	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
+		return cut.Add(time.Microsecond)
+	}
+	return t
+}
+
+// endOfTime is after all that is stored.
+var endOfTime = lastTime.Add(time.Microsecond)
+
+// upper is the end of a range of times, which is not part of it.
+func upper(t time.Time) any {
+	if t = ceil(t); t.Before(endOfTime) {
+		return bound(t)
+	}
+	return endOfTime
+}
+
+// traceText is how a trace carrier is stored.
+func traceText(trace map[string]string) []byte {
+	if len(trace) == 0 {
+		return nil
+	}
+	values := make(url.Values, len(trace))
+	for k, v := range trace {
+		values.Set(k, v)
+	}
+	return []byte(values.Encode())
+}
+
+func traceMap(text []byte) (map[string]string, error) {
+	if text == nil {
+		return nil, nil
+	}
+	values, err := url.ParseQuery(string(text))
+	if err != nil {
+		return nil, err
+	}
+	trace := make(map[string]string, len(values))
+	for k, v := range values {
+		trace[k] = v[0]
+	}
+	return trace, nil
 }

@@ -13,13 +13,10 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Vault returns a Backend for package vault: a [Vault] as Store.
-func (db *DB) Vault() vault.Backend {
-	return vault.Backend{Store: &Vault{db: db}}
-}
-
 // Vault implements [vault.Store] and [mortise.HostTx].
-type Vault struct{ db *DB }
+type Vault struct{ db *engine }
+
+func newVault(db *engine) *Vault { return &Vault{db: db} }
 
 var (
 	_ vault.Store    = (*Vault)(nil)
@@ -45,8 +42,8 @@ const (
 const lockVaultShared = "SELECT pg_advisory_xact_lock_shared(pg_catalog.hashtextextended($1, 0::bigint))," +
 	" pg_advisory_xact_lock_shared(pg_catalog.hashtextextended($2, 0::bigint)), pg_advisory_xact_lock_shared(pg_catalog.hashtextextended($3, 0::bigint))"
 
-func vaultLockArgs(db *DB, org, id string) []any {
-	return []any{lockName(db, lockVaultOrg, org), lockName(db, lockVault, vaultLock(org, id)), lockName(db, lockVaultKeys, "")}
+func vaultLockArgs(db *engine, org, id string) []any {
+	return []any{db.lockName(lockVaultOrg, org), db.lockName(lockVault, vaultLock(org, id)), db.lockName(lockVaultKeys, "")}
 }
 
 // vaultLock is the name of a vault's lock.

@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/leases"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Queue returns a queue over this database's jobs, of all kinds. Options may be nil. A job
+// wakes the idle consumers of this process at once, and those of others by NOTIFY.
+func (db *DB) Queue(opts *leases.Options) *leases.Queue {
+	return leases.New(db.jobs, opts)
+}
+
+// Jobs returns the table of jobs, of all kinds.
+func (db *DB) Jobs() *Jobs { return db.jobs }
+
+// Trigger returns a Backend for package trigger: a [Trigger] as Store and Keys, and the
+// queue of db with its default settings. Put another one in its place for others: [DB.Queue].
+// If Options.Queue is set, it is that one. The Store is a [trigger.Organizations], too, for a
+// host that makes it the Directory.
+func (db *DB) Trigger() trigger.Backend {
+	return trigger.Backend{Store: db.trigger, Queue: db.usualQueue(), Keys: db.trigger}
+}
+
+// AuthMgmt returns a Backend for package authmgmt: an [AuthMgmt] as Store and Directory.
+func (db *DB) AuthMgmt() authmgmt.Backend {
+	return authmgmt.Backend{Store: db.authmgmt, Directory: db.authmgmt}
+}
+
+// Vault returns a Backend for package vault: a [Vault] as Store.
+func (db *DB) Vault() vault.Backend {
+	return vault.Backend{Store: db.vault}
+}
+
+// AudioSearch returns a Backend for package audiosearch: an [AudioSearch] as Store, and
+// the queue of db with its default settings. Put another one in its place for others:
+// [DB.Queue]. If Options.Queue is set, it is that one.
+func (db *DB) AudioSearch() audiosearch.Backend {
+	return audiosearch.Backend{Store: db.audiosearch, Queue: db.usualQueue()}
+}
+
+// usualQueue returns Options.Queue, or else the queue of db with its default settings.
+func (db *DB) usualQueue() mortise.Queue {
+	if db.queue != nil {
+		return db.queue
+	}
+	return db.Queue(nil)
+}
