@@ -20,8 +20,11 @@ var rooms = map[string][]string{
 	"jobs": nil, "trigger": {"jobs"}, "audiosearch": {"jobs"}, "authmgmt": nil, "vault": nil,
 }
 
-// house are the files that put the rooms together.
-var house = []string{"sqlite.go", "backends.go"}
+// houses are the files of each such backend that put its rooms together.
+var houses = map[string][]string{
+	"sqlite":   {"sqlite.go", "backends.go"},
+	"postgres": {"postgres.go", "backends.go"},
+}
 
 // roomOf returns the room that a file is part of; "": the engine.
 func roomOf(name string) string {
@@ -32,9 +35,15 @@ func roomOf(name string) string {
 	return ""
 }
 
-// TestRooms: storage/sqlite is an engine and a room for each domain.
+// TestRooms: storage/sqlite and storage/postgres are an engine and a room for each domain.
 func TestRooms(t *testing.T) {
-	paths, err := filepath.Glob("../../storage/sqlite/*.go")
+	for backend, house := range houses {
+		t.Run(backend, func(t *testing.T) { testRooms(t, backend, house) })
+	}
+}
+
+func testRooms(t *testing.T, backend string, house []string) {
+	paths, err := filepath.Glob("../../storage/" + backend + "/*.go")
 	require.NoError(t, err)
 	files, declared := make(map[string]*ast.File), make(map[string]string)
 	for _, path := range paths {
