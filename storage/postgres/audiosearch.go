@@ -142,23 +142,13 @@ func (a *AudioSearch) ListDatasets(
 	return pages.Cut(datasets, limit, (*audiosearch.Dataset).Position), nil
 }
 
-func (a *AudioSearch) datasets(ctx context.Context, org, statement, id string, limit int) (list []audiosearch.Dataset, err error) {
-	err = a.db.read(ctx, org, func(s *session) error {
-		list = nil
-		return s.query(func(rows pgx.Rows) error {
-			var id []byte
-			var created pgtype.Timestamptz
-			if err := rows.Scan(&id, &created); err != nil {
-				return err
-			}
-			list = append(list, audiosearch.Dataset{Organization: org, ID: string(id), CreatedAt: timeOf(created)})
-			return nil
-		}, statement, bytes(org), bytes(id), limit)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (a *AudioSearch) datasets(ctx context.Context, org, statement, id string, limit int) ([]audiosearch.Dataset, error) {
+	return listOf(ctx, a.db, org, func(rows pgx.Rows) (audiosearch.Dataset, error) {
+		var id []byte
+		var created pgtype.Timestamptz
+		err := rows.Scan(&id, &created)
+		return audiosearch.Dataset{Organization: org, ID: string(id), CreatedAt: timeOf(created)}, err
+	}, statement, bytes(org), bytes(id), limit)
 }
 
 // For a dataset. What it has goes later: see Compact.

@@ -92,14 +92,7 @@ const (
 
 // RemoveDeleted implements [audiosearch.Deletion].
 func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
-	err = a.db.transact(ctx, org, func(s *session) (err error) {
-		n, err = s.removeAudio(org, limit)
-		return err
-	})
-	if err != nil {
-		return 0, false, err
-	}
-	return n, n >= limit, nil
+	return a.db.removeSome(ctx, org, limit, func(s *session) (int, error) { return s.removeAudio(org, limit) })
 }
 
 // removeAudio removes rows of a deleted organization. If they are fewer than the limit,
@@ -221,13 +214,6 @@ func (a *AudioSearch) Compact(
 		return 0, false, err
 	}
 	return n, n > 0, nil
-}
-
-func ignoreNoRow(err error) error {
-	if isNoRow(err) {
-		return nil
-	}
-	return err
 }
 
 // dropReplaced removes some scorings by a model, unless it has become current again, and

@@ -20,10 +20,7 @@ const (
 // place is a dataset, a video and a model.
 func (s *session) partWindows(place []any, like *audiosearch.Part, vocabulary int32) (windows int64, err error) {
 	err = s.row(partsLike, append(place[:3:3], bytes(like.Media), like.Digest[:], int64(like.Window), int64(like.Hop), vocabulary), &windows)
-	if isNoRow(err) {
-		return 0, nil
-	}
-	return windows, err
+	return windows, ignoreNoRow(err)
 }
 
 // PutPart implements [audiosearch.PartStore].

@@ -117,24 +117,8 @@ func (a *AudioSearch) Run(ctx context.Context, org string, id int64) (audiosearc
 	return found[0], nil
 }
 
-func (a *AudioSearch) runs(ctx context.Context, org, statement string, args ...any) (found []audiosearch.Run, err error) {
-	err = a.db.read(ctx, org, func(s *session) (err error) {
-		found, err = s.runs(statement, args...)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-func (s *session) runs(statement string, args ...any) (found []audiosearch.Run, err error) {
-	err = s.query(func(rows pgx.Rows) error {
-		r, err := scanRun(rows)
-		found = append(found, r)
-		return err
-	}, statement, args...)
-	return found, err
+func (a *AudioSearch) runs(ctx context.Context, org, statement string, args ...any) ([]audiosearch.Run, error) {
+	return listOf(ctx, a.db, org, scanRun, statement, args...)
 }
 
 // UpdateRun implements [audiosearch.Runs].
@@ -158,7 +142,7 @@ func (a *AudioSearch) UpdateRunAndRemove(
 const dropOtherSets = "DELETE FROM @.audiosearch_result_sets WHERE run = $1 AND token IS DISTINCT FROM $2"
 
 func (s *session) updateRun(org string, id int64, update func(*audiosearch.Run) error) error {
-	found, err := s.runs(runByID+" FOR UPDATE OF r", bytes(org), id)
+	found, err := collect(s, scanRun, runByID+" FOR UPDATE OF r", bytes(org), id)
 	if err == nil && len(found) == 0 {
 		err = audiosearch.ErrRunNotFound
 	}
@@ -308,13 +292,8 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (n int, mor
 
 // removeRuns runs a statement that is for something and a limit.
 func (a *AudioSearch) removeRuns(ctx context.Context, statement string, of any, limit int) (n int, more bool, err error) {
-	err = a.db.transact(ctx, noOrg, func(s *session) error {
+	return a.db.removeSome(ctx, noOrg, limit, func(s *session) (int, error) {
 		removed, err := s.exec(statement, of, limit)
-		n = int(removed)
-		return err
+		return int(removed), err
 	})
-	if err != nil {
-		return 0, false, err
-	}
-	return n, n == limit, nil
 }

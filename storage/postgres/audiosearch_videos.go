@@ -201,13 +201,10 @@ func (a *AudioSearch) ListVideos(
 		return page, err
 	}
 	var videos []audiosearch.Video
-	err = a.read(ctx, org, dataset, func(s *session, d audioDataset) error {
-		videos = nil
-		return s.query(func(rows pgx.Rows) error {
-			v, err := scanVideo(rows)
-			videos = append(videos, v)
-			return err
-		}, listVideos, d.seq, bytes(id), limit+1)
+	err = a.read(ctx, org, dataset, func(s *session, d audioDataset) (err error) {
+		scan := func(rows pgx.Rows) (audiosearch.Video, error) { return scanVideo(rows) }
+		videos, err = collect(s, scan, listVideos, d.seq, bytes(id), limit+1)
+		return err
 	})
 	if err != nil {
 		return page, err

@@ -25,15 +25,3 @@ var (
 func (a *AuthMgmt) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
 	return a.db.afterCommit(ctx, f)
 }
-
-// one returns the only thing that was looked for, or ErrNotFound.
-func one[T any](found []T, err error) (T, error) {
-	var none T
-	switch {
-	case err != nil:
-		return none, err
-	case len(found) == 0:
-		return none, mortise.ErrNotFound
-	}
-	return found[0], nil
-}

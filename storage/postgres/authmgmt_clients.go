@@ -105,15 +105,8 @@ func (a *AuthMgmt) ClientBySecret(ctx context.Context, digest [32]byte) (authmgm
 	return a.client(ctx, noOrg, clientBySecret, digest[:])
 }
 
-func (a *AuthMgmt) client(ctx context.Context, org, query string, args ...any) (c authmgmt.Client, err error) {
-	err = a.db.read(ctx, org, func(s *session) (err error) {
-		c, err = s.client(query, args...)
-		return err
-	})
-	if err != nil {
-		return authmgmt.Client{}, err
-	}
-	return c, nil
+func (a *AuthMgmt) client(ctx context.Context, org, query string, args ...any) (authmgmt.Client, error) {
+	return readOf(ctx, a.db, org, func(s *session) (authmgmt.Client, error) { return s.client(query, args...) })
 }
 
 func (s *session) client(query string, args ...any) (authmgmt.Client, error) {
@@ -267,16 +260,9 @@ func (a *AuthMgmt) ListClients(
 		return page, err
 	}
 	statement, args := clientsOf.page([]any{bytes(org)}, at, bytes(id), behind, limit)
-	var clients []authmgmt.Client
-	err = a.db.read(ctx, org, func(s *session) error {
-		clients = nil
-		return s.query(func(rows pgx.Rows) error {
-			var r clientRow
-			if err := rows.Scan(r.to()...); err != nil {
-				return err
-			}
-			return r.appendTo(&clients)
-		}, statement, args...)
+	clients, err := readOf(ctx, a.db, org, func(s *session) (clients []authmgmt.Client, err error) {
+		err = s.query(clientsTo(&clients), statement, args...)
+		return clients, err
 	})
 	if err != nil {
 		return page, err

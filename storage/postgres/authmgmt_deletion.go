@@ -80,35 +80,18 @@ func (a *AuthMgmt) MarkDeleted(ctx context.Context, org string, at time.Time, e 
 func (s *session) authDeletedAt(org string) (time.Time, error) {
 	var at pgtype.Timestamptz
 	err := s.row(authDeletedAt, []any{bytes(org)}, &at)
-	if isNoRow(err) {
-		err = nil
-	}
-	return timeOf(at), err
+	return timeOf(at), ignoreNoRow(err)
 }
 
 // DeletedAt implements [authmgmt.Deletion].
 func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (since time.Time, err error) {
-	err = a.db.read(ctx, org, func(s *session) (err error) {
-		since, err = s.authDeletedAt(org)
-		return err
-	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return since, nil
+	return readOf(ctx, a.db, org, func(s *session) (time.Time, error) { return s.authDeletedAt(org) })
 }
 
 // RemoveDeleted implements [authmgmt.Deletion].
 func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (n int, more bool, err error) {
 	limit = min(limit, pruneStep)
-	err = a.db.transact(ctx, org, func(s *session) (err error) {
-		n, err = s.removeAuthDeleted(org, limit)
-		return err
-	})
-	if err != nil {
-		return 0, false, err
-	}
-	return n, n == limit, nil
+	return a.db.removeSome(ctx, org, limit, func(s *session) (int, error) { return s.removeAuthDeleted(org, limit) })
 }
 
 // removeAuthDeleted removes rows of an organization. If they are fewer than the limit,

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// invitationColumns are the columns of an invitation, in the order of invitationRow.
+	// invitationColumns are the columns of an invitation, in the order of scanInvitation.
 	invitationColumns = "i.organization, i.id, i.email, i.created_at, i.inviter, i.name, i.roles, i.generation, i.lifetime, i.expires_at," +
 		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person, i.invited_by"
 	// changingColumns are those that an update can change, in the order of
@@ -97,25 +97,7 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 
 // Invitation implements [authmgmt.Invitations].
 func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (i authmgmt.Invitation, err error) {
-	err = a.db.read(ctx, org, func(s *session) (err error) {
-		i, err = one(s.invitations(invitationByID, bytes(org), bytes(id)))
-		return err
-	})
-	if err != nil {
-		return authmgmt.Invitation{}, err
-	}
-	return i, nil
-}
-
-func (s *session) invitations(query string, args ...any) (found []authmgmt.Invitation, err error) {
-	err = s.query(func(rows pgx.Rows) error {
-		var r invitationRow
-		if err := rows.Scan(r.to()...); err != nil {
-			return err
-		}
-		return r.appendTo(&found)
-	}, query, args...)
-	return found, err
+	return one(listOf(ctx, a.db, org, scanInvitation, invitationByID, bytes(org), bytes(id)))
 }
 
 // UpdateInvitation implements [authmgmt.Invitations].
@@ -124,7 +106,7 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 		if err := s.lock(authDeletion, org, true); err != nil {
 			return err
 		}
-		kept, err := one(s.invitations(lockInvitation, bytes(org), bytes(id)))
+		kept, err := one(collect(s, scanInvitation, lockInvitation, bytes(org), bytes(id)))
 		if err != nil {
 			return err
 		}
@@ -153,11 +135,7 @@ func (a *AuthMgmt) ListInvitations(
 	}
 	list, which := listedInvitations(org, pendingAt, inviter)
 	statement, args := list.page(which, at, bytes(id), behind, limit)
-	var invitations []authmgmt.Invitation
-	err = a.db.read(ctx, org, func(s *session) (err error) {
-		invitations, err = s.invitations(statement, args...)
-		return err
-	})
+	invitations, err := listOf(ctx, a.db, org, scanInvitation, statement, args...)
 	if err != nil {
 		return page, err
 	}
@@ -188,14 +166,7 @@ func listedInvitations(org string, pendingAt time.Time, inviter string) (list *p
 
 // DueGrants implements [authmgmt.Invitations].
 func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) (due []authmgmt.Invitation, err error) {
-	err = a.db.read(ctx, noOrg, func(s *session) (err error) {
-		due, err = s.invitations(dueGrants, bound(now), max(limit, 0))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return due, nil
+	return listOf(ctx, a.db, noOrg, scanInvitation, dueGrants, bound(now), max(limit, 0))
 }
 
 // invitationArgs returns the values of changingColumns.
@@ -207,7 +178,7 @@ func invitationArgs(i *authmgmt.Invitation) []any {
 	}
 }
 
-// invitationRow is a row of invitationColumns.
+// invitationRow has the values of invitationColumns.
 type invitationRow struct {
 	org, id, email, inviter, name, roles, acceptedBy, invitedBy []byte
 	generation, lifetime, attempts                              *int64
@@ -215,22 +186,20 @@ type invitationRow struct {
 	awaitsPerson                                                *bool
 }
 
-func (r *invitationRow) to() []any {
-	return []any{
-		&r.org, &r.id, &r.email, &r.created, &r.inviter, &r.name, &r.roles, &r.generation, &r.lifetime, &r.expires,
-		&r.cancelled, &r.accepted, &r.acceptedBy, &r.granted, &r.due, &r.attempts, &r.awaitsPerson, &r.invitedBy,
+// scanInvitation reads a row of invitationColumns.
+func scanInvitation(rows pgx.Rows) (i authmgmt.Invitation, err error) {
+	var r invitationRow
+	err = rows.Scan(&r.org, &r.id, &r.email, &r.created, &r.inviter, &r.name, &r.roles, &r.generation, &r.lifetime, &r.expires,
+		&r.cancelled, &r.accepted, &r.acceptedBy, &r.granted, &r.due, &r.attempts, &r.awaitsPerson, &r.invitedBy)
+	if err != nil {
+		return i, err
 	}
-}
-
-// appendTo appends the invitation.
-func (r *invitationRow) appendTo(invitations *[]authmgmt.Invitation) (err error) {
-	i := authmgmt.Invitation{
+	i = authmgmt.Invitation{
 		Organization: string(r.org), ID: string(r.id), Email: string(r.email), CreatedAt: timeOf(r.created), Inviter: string(r.inviter),
 		Name: string(r.name), Generation: *r.generation, Lifetime: time.Duration(*r.lifetime) * time.Microsecond, ExpiresAt: timeOf(r.expires),
 		CancelledAt: timeOf(r.cancelled), AcceptedAt: timeOf(r.accepted), AcceptedBy: string(r.acceptedBy), GrantedAt: timeOf(r.granted),
 		GrantDue: timeOf(r.due), GrantAttempts: int(*r.attempts), AwaitsPerson: *r.awaitsPerson, InvitedBy: string(r.invitedBy),
 	}
 	i.Roles, err = roletext.Parse(string(r.roles))
-	*invitations = append(*invitations, i)
-	return err
+	return i, err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// tokenColumns are the columns of a token with its client, in the order of tokenRow.
+	// tokenColumns are the columns of a token with its client, in the order of scanToken.
 	tokenColumns = "t.digest, t.id, t.organization, t.subject, t.client, t.secret, coalesce(t.roles, c.roles)," +
 		" t.created_at, t.expires_at, t.revoked_at"
 	withClient = " LEFT JOIN @.authmgmt_clients c ON c.organization || '' = t.organization AND c.id = t.client" + clientIsThere
@@ -72,26 +72,9 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 
 // TokenByDigest implements [authmgmt.Tokens].
 func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (t authmgmt.Token, err error) {
-	err = a.db.read(ctx, noOrg, func(s *session) (err error) {
-		t, err = s.token(tokenByDigest, digest[:])
-		return err
+	return readOf(ctx, a.db, noOrg, func(s *session) (authmgmt.Token, error) {
+		return one(collect(s, scanToken, tokenByDigest, digest[:]))
 	})
-	if err != nil {
-		return authmgmt.Token{}, err
-	}
-	return t, nil
-}
-
-func (s *session) token(query string, args ...any) (authmgmt.Token, error) {
-	var r tokenRow
-	err := s.row(query, args, r.to()...)
-	if isNoRow(err) {
-		err = mortise.ErrNotFound
-	}
-	if err != nil {
-		return authmgmt.Token{}, err
-	}
-	return r.token()
 }
 
 // UpdateToken implements [authmgmt.Tokens].
@@ -103,7 +86,7 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 		if _, err := s.exec(lockToken, bytes(org), id); err != nil {
 			return err
 		}
-		kept, err := s.token(tokenByID, bytes(org), id)
+		kept, err := one(collect(s, scanToken, tokenByID, bytes(org), id))
 		if err != nil {
 			return err
 		}
@@ -131,19 +114,7 @@ func (a *AuthMgmt) ListTokens(
 		return page, err
 	}
 	statement, args := tokensOf.page([]any{bytes(org)}, at, id, behind, limit)
-	var tokens []authmgmt.Token
-	err = a.db.read(ctx, org, func(s *session) error {
-		tokens = nil
-		return s.query(func(rows pgx.Rows) error {
-			var r tokenRow
-			if err := rows.Scan(r.to()...); err != nil {
-				return err
-			}
-			t, err := r.token()
-			tokens = append(tokens, t)
-			return err
-		}, statement, args...)
-	})
+	tokens, err := listOf(ctx, a.db, org, scanToken, statement, args...)
 	if err != nil {
 		return page, err
 	}
@@ -157,28 +128,29 @@ func (a *AuthMgmt) CountTokens(ctx context.Context, org string, most int) (morti
 
 var errNoClient = errors.New("postgres: a row is damaged: a token's client is not there")
 
-// tokenRow is a row of tokenColumns.
+// tokenRow has the values of tokenColumns.
 type tokenRow struct {
 	digest, org, subject, client, secret, roles []byte
 	id                                          *uuid.UUID
 	created, expires, revoked                   pgtype.Timestamptz
 }
 
-func (r *tokenRow) to() []any {
-	return []any{&r.digest, &r.id, &r.org, &r.subject, &r.client, &r.secret, &r.roles, &r.created, &r.expires, &r.revoked}
-}
-
-func (r *tokenRow) token() (authmgmt.Token, error) {
-	if r.roles == nil { // which must not be taken for a client without roles
-		return authmgmt.Token{}, errNoClient
+// scanToken reads a row of tokenColumns.
+func scanToken(rows pgx.Rows) (t authmgmt.Token, err error) {
+	var r tokenRow
+	err = rows.Scan(&r.digest, &r.id, &r.org, &r.subject, &r.client, &r.secret, &r.roles, &r.created, &r.expires, &r.revoked)
+	if err == nil && r.roles == nil { // which must not be taken for a client without roles
+		err = errNoClient
 	}
-	t := authmgmt.Token{
+	if err != nil {
+		return t, err
+	}
+	t = authmgmt.Token{
 		ID: *r.id, Organization: string(r.org), Subject: string(r.subject), Client: string(r.client),
 		CreatedAt: timeOf(r.created), ExpiresAt: timeOf(r.expires), RevokedAt: timeOf(r.revoked),
 	}
 	copy(t.Digest[:], r.digest)
 	copy(t.Secret[:], r.secret)
-	var err error
 	t.Roles, err = roletext.Parse(string(r.roles))
 	return t, err
 }

@@ -53,9 +53,9 @@ package postgres
 // and New, and backends.go the stores: they put the rooms together.
 // The other files are the engine (engine.go), which names no room. migrate.go makes the tables,
 // and inspect.go compares them with migrations/tables.txt, which a test writes. Statements go by
-// session.go, or by group.go, which puts small writes of many callers into one. group_send.go
-// sends it, late.go together with what the host's queue asks first. If there is a transaction
-// of the host's own, they go within that (intx.go, savepoint.go). Their texts name tables as
-// @.table, which becomes the schema's. Package turns shares the connections. values.go converts
-// the values of columns, errors.go says which failures may be tried again. Read migrations/ beside
-// them.
+// session.go, and results.go returns their rows; or by group.go, which puts small writes of many
+// callers into one. group_send.go sends it, late.go together with what the host's queue asks
+// first. If there is a transaction of the host's own, they go within that (intx.go, savepoint.go).
+// Their texts name tables as @.table, which becomes the schema's. Package turns shares the
+// connections. values.go converts the values of columns, errors.go says which failures may be
+// tried again. Read migrations/ beside them.

@@ -29,6 +29,14 @@ func isReadOnly(err error) bool { return code(err) == "25006" }
 // isNoRow reports that session.row has found none.
 func isNoRow(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
+// ignoreNoRow returns nil instead of the error that session.row has found none.
+func ignoreNoRow(err error) error {
+	if isNoRow(err) {
+		return nil
+	}
+	return err
+}
+
 // isUnique reports that a row was there already, by the constraint or unique index of that
 // name, or by any if it is "". In transact, the transaction is lost with it.
 func isUnique(err error, name string) bool {

@@ -292,20 +292,3 @@ func (db *engine) once(ctx, running context.Context, attempt func(*session) (com
 	}()
 	return attempt(&session{ctx: running, db: db, q: conn})
 }
-
-// pruneStep is how many rows a transaction removes, of which each can have megabytes.
-const pruneStep = 100
-
-// prune removes some rows that ended before a time.
-func (db *engine) prune(ctx context.Context, statement string, before time.Time, limit int) (n int, more bool, err error) {
-	limit = min(limit, pruneStep)
-	var removed int64
-	err = db.transact(ctx, noOrg, func(s *session) (err error) {
-		removed, err = s.exec(statement, upper(before), limit)
-		return err
-	})
-	if err != nil {
-		return 0, false, err
-	}
-	return int(removed), int(removed) == limit, nil
-}

@@ -68,14 +68,7 @@ func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (n i
 		return 0, true, t.db.read(ctx, org, func(s *session) error { return s.isMarked(org) })
 	}
 	limit = min(limit, pruneStep)
-	err = t.db.transact(ctx, org, func(s *session) (err error) {
-		n, err = s.removeDeleted(org, limit)
-		return err
-	})
-	if err != nil {
-		return 0, false, err
-	}
-	return n, n == limit, nil
+	return t.db.removeSome(ctx, org, limit, func(s *session) (int, error) { return s.removeDeleted(org, limit) })
 }
 
 // isMarked returns [mortise.ErrNotFound] if an organization is not marked.
@@ -89,12 +82,7 @@ func (s *session) isMarked(org string) error {
 
 // triggerDeleted reports whether an organization is marked.
 func (s *session) triggerDeleted(org string) (deleted bool, err error) {
-	var since pgtype.Timestamptz
-	err = s.row(triggerDeletedSince, []any{bytes(org)}, &since)
-	if isNoRow(err) {
-		return false, nil
-	}
-	return err == nil, err
+	return s.exists(triggerDeletedSince, bytes(org))
 }
 
 // removeDeleted removes some of what an organization has. If that is less than the limit,

@@ -39,7 +39,7 @@ type versionedEvent struct {
 	version int64
 }
 
-// readEvent reads an event of an organization.
+// readEvent reads an event of an organization in a transaction.
 func (s *session) readEvent(statement, org string, id uuid.UUID) (v versionedEvent, err error) {
 	var r eventRow
 	err = s.row(statement, []any{id, bytes(org)}, append([]any{&v.version}, r.to()...)...)
@@ -55,15 +55,13 @@ func (s *session) readEvent(statement, org string, id uuid.UUID) (v versionedEve
 
 // Event implements [trigger.Store].
 func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-	var v versionedEvent
-	err := t.db.read(ctx, org, func(s *session) (err error) {
-		v, err = s.readEvent(eventByID, org, id)
-		return err
-	})
-	if err != nil {
-		return trigger.Event{}, err
-	}
-	return v.event, nil
+	v, err := t.readEvent(ctx, org, id)
+	return v.event, err
+}
+
+// readEvent reads an event of an organization.
+func (t *Trigger) readEvent(ctx context.Context, org string, id uuid.UUID) (versionedEvent, error) {
+	return readOf(ctx, t.db, org, func(s *session) (versionedEvent, error) { return s.readEvent(eventByID, org, id) })
 }
 
 // These are for a time and a limit. They lock the events before they look for their jobs.
@@ -88,17 +86,12 @@ const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::te
 // Prune implements [trigger.Pruner].
 func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
 	limit = min(limit, pruneStep)
-	err = t.db.transact(ctx, noOrg, func(s *session) error {
-		if err := s.row(pruneUnkeyed, []any{upper(before), limit}, &n); err != nil || n == limit {
-			return err
+	return t.db.removeSome(ctx, noOrg, limit, func(s *session) (unkeyed int, err error) {
+		if err := s.row(pruneUnkeyed, []any{upper(before), limit}, &unkeyed); err != nil || unkeyed == limit {
+			return unkeyed, err
 		}
 		keyed := 0
-		err := s.row(pruneKeyed, []any{upper(keyedBefore), limit - n}, &keyed)
-		n += keyed
-		return err
+		err = s.row(pruneKeyed, []any{upper(keyedBefore), limit - unkeyed}, &keyed)
+		return unkeyed + keyed, err
 	})
-	if err != nil {
-		return 0, false, err
-	}
-	return n, n == limit, nil
 }

@@ -49,33 +49,13 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 
 // KeyByDigest implements [trigger.APIKeys].
 func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (k trigger.APIKey, err error) {
-	err = t.db.read(ctx, noOrg, func(s *session) (err error) {
-		k, err = s.apiKey(keyByDigest, digest[:])
-		return err
-	})
-	if err != nil {
-		return trigger.APIKey{}, err
-	}
-	return k, nil
-}
-
-// apiKey reads one key.
-func (s *session) apiKey(statement string, args ...any) (trigger.APIKey, error) {
-	var r keyRow
-	err := s.row(statement, args, r.to()...)
-	if isNoRow(err) {
-		err = mortise.ErrNotFound
-	}
-	if err != nil {
-		return trigger.APIKey{}, err
-	}
-	return r.key(), nil
+	return one(listOf(ctx, t.db, noOrg, scanKey, keyByDigest, digest[:]))
 }
 
 // UpdateKey implements [trigger.APIKeys].
 func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
 	return t.db.transact(ctx, org, func(s *session) error {
-		k, err := s.apiKey(keyByID, id, bytes(org))
+		k, err := one(collect(s, scanKey, keyByID, id, bytes(org)))
 		if err != nil {
 			return err
 		}
@@ -98,40 +78,20 @@ func (t *Trigger) ListKeys(
 	if !behind {
 		at = firstTime
 	}
-	var keys []trigger.APIKey
-	err = t.db.read(ctx, org, func(s *session) error {
-		keys = nil
-		return s.query(func(rows pgx.Rows) error {
-			var r keyRow
-			if err := rows.Scan(r.to()...); err != nil {
-				return err
-			}
-			keys = append(keys, r.key())
-			return nil
-		}, keysAfter, bytes(org), bound(at), id, limit+1)
-	})
+	keys, err := listOf(ctx, t.db, org, scanKey, keysAfter, bytes(org), bound(at), id, limit+1)
 	if err != nil {
 		return page, err
 	}
 	return pages.Cut(keys, limit, (*trigger.APIKey).Position), nil
 }
 
-// keyRow is a row of keyColumns.
-type keyRow struct {
-	digest, org, name      []byte
-	id                     uuid.UUID
-	created, revoked, used pgtype.Timestamptz
-}
-
-func (r *keyRow) to() []any {
-	return []any{&r.digest, &r.id, &r.org, &r.name, &r.created, &r.revoked, &r.used}
-}
-
-func (r *keyRow) key() trigger.APIKey {
-	k := trigger.APIKey{
-		ID: r.id, Organization: string(r.org), Name: string(r.name),
-		CreatedAt: timeOf(r.created), RevokedAt: timeOf(r.revoked), LastUsedAt: timeOf(r.used),
-	}
-	copy(k.Digest[:], r.digest)
-	return k
+// scanKey reads a row of keyColumns.
+func scanKey(rows pgx.Rows) (k trigger.APIKey, err error) {
+	var digest, org, name []byte
+	var created, revoked, used pgtype.Timestamptz
+	err = rows.Scan(&digest, &k.ID, &org, &name, &created, &revoked, &used)
+	k.Organization, k.Name = string(org), string(name)
+	k.CreatedAt, k.RevokedAt, k.LastUsedAt = timeOf(created), timeOf(revoked), timeOf(used)
+	copy(k.Digest[:], digest)
+	return k, err
 }

@@ -130,23 +130,14 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 }
 
 // events lists events.
-func (t *Trigger) events(ctx context.Context, org, statement string, args ...any) (events []trigger.Event, err error) {
-	err = t.db.read(ctx, org, func(s *session) error {
-		events = nil
-		return s.query(func(rows pgx.Rows) error {
-			var r eventRow
-			if err := rows.Scan(r.to()...); err != nil {
-				return err
-			}
-			e, err := r.event()
-			events = append(events, e)
-			return err
-		}, statement, args...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return events, nil
+func (t *Trigger) events(ctx context.Context, org, statement string, args ...any) ([]trigger.Event, error) {
+	return listOf(ctx, t.db, org, func(rows pgx.Rows) (e trigger.Event, err error) {
+		var r eventRow
+		if err := rows.Scan(r.to()...); err != nil {
+			return e, err
+		}
+		return r.event()
+	}, statement, args...)
 }
 
 // unqueuedEvents is for a time and a limit.

@@ -28,14 +28,7 @@ const (
 
 // Setup implements [trigger.Directory].
 func (t *Trigger) Setup(ctx context.Context, org string) (o trigger.Organization, err error) {
-	err = t.db.read(ctx, org, func(s *session) (err error) {
-		o, err = s.organization(org)
-		return err
-	})
-	if err != nil {
-		return trigger.Organization{}, err
-	}
-	return o, nil
+	return readOf(ctx, t.db, org, func(s *session) (trigger.Organization, error) { return s.organization(org) })
 }
 
 // organization reads an organization by one statement, so that what it returns was there at

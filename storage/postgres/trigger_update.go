@@ -55,11 +55,7 @@ func (t *Trigger) updateTogether(
 	if t.db.isHosted(ctx) {
 		return false, nil
 	}
-	var from versionedEvent
-	err = t.db.read(ctx, org, func(s *session) (err error) {
-		from, err = s.readEvent(eventByID, org, id)
-		return err
-	})
+	from, err := t.readEvent(ctx, org, id)
 	if err != nil {
 		return false, err
 	}

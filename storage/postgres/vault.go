@@ -75,14 +75,7 @@ const (
 
 // Vault implements [vault.Vaults].
 func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
-	all, err := s.vaults(ctx, org, vaultByID, bytes(org), bytes(id))
-	switch {
-	case err != nil:
-		return vault.Vault{}, err
-	case len(all) == 0:
-		return vault.Vault{}, mortise.ErrNotFound
-	}
-	return all[0], nil
+	return one(s.vaults(ctx, org, vaultByID, bytes(org), bytes(id)))
 }
 
 // ListVaults implements [vault.Vaults].
@@ -101,29 +94,21 @@ func (s *Vault) ListVaults(
 }
 
 // vaults reads rows of vaultColumns.
-func (s *Vault) vaults(ctx context.Context, org, text string, args ...any) (vaults []vault.Vault, err error) {
-	err = s.db.read(ctx, org, func(q *session) error {
-		vaults = nil
-		return q.query(func(r pgx.Rows) error {
-			var created, updated pgtype.Timestamptz
-			var schema, id []byte
-			v := vault.Vault{Organization: org}
-			if err := r.Scan(&v.Revision, &created, &updated, &schema, &id); err != nil {
-				return err
-			}
-			var stored storedSchema
-			if err := json.Unmarshal(schema, &stored); err != nil {
-				return fmt.Errorf("postgres: a row is damaged: its schema is none: %w", err)
-			}
-			v.ID, v.CreatedAt, v.UpdatedAt, v.Schema, v.Past = string(id), timeOf(created), timeOf(updated), stored.Schema, stored.Past
-			vaults = append(vaults, v)
-			return nil
-		}, text, args...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return vaults, nil
+func (s *Vault) vaults(ctx context.Context, org, text string, args ...any) ([]vault.Vault, error) {
+	return listOf(ctx, s.db, org, func(r pgx.Rows) (vault.Vault, error) {
+		var created, updated pgtype.Timestamptz
+		var schema, id []byte
+		v := vault.Vault{Organization: org}
+		if err := r.Scan(&v.Revision, &created, &updated, &schema, &id); err != nil {
+			return v, err
+		}
+		var stored storedSchema
+		if err := json.Unmarshal(schema, &stored); err != nil {
+			return v, fmt.Errorf("postgres: a row is damaged: its schema is none: %w", err)
+		}
+		v.ID, v.CreatedAt, v.UpdatedAt, v.Schema, v.Past = string(id), timeOf(created), timeOf(updated), stored.Schema, stored.Past
+		return v, nil
+	}, text, args...)
 }
 
 // storedSchema is what stands in the column of a vault's schema.

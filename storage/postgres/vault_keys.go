@@ -37,18 +37,7 @@ const (
 
 // Keys implements [vault.Keys].
 func (s *Vault) Keys(ctx context.Context) (keys []keyring.Key, err error) {
-	err = s.db.read(ctx, noOrg, func(q *session) error {
-		keys = nil
-		return q.query(func(r pgx.Rows) error {
-			k, err := scanVaultKey(r)
-			keys = append(keys, k)
-			return err
-		}, vaultKeys)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return keys, nil
+	return listOf(ctx, s.db, noOrg, scanVaultKey, vaultKeys)
 }
 
 // scanVaultKey reads a row of vaultKeyColumns.
@@ -192,16 +181,10 @@ func (s *Vault) countUsage(ctx context.Context, usage *keyring.Usage, from int64
 		fingerprints              bool
 		version, n, deterministic int
 	}
-	var counts []count
-	err := s.db.read(ctx, noOrg, func(q *session) error {
-		counts = nil
-		return q.query(func(r pgx.Rows) error {
-			var c count
-			err := r.Scan(&c.fingerprints, &c.version, &c.n, &c.deterministic)
-			counts = append(counts, c)
-			return err
-		}, vaultKeyUsage, from, from+usageStep)
-	})
+	counts, err := listOf(ctx, s.db, noOrg, func(r pgx.Rows) (c count, err error) {
+		err = r.Scan(&c.fingerprints, &c.version, &c.n, &c.deterministic)
+		return c, err
+	}, vaultKeyUsage, from, from+usageStep)
 	for _, c := range counts {
 		if c.fingerprints {
 			usage.Fingerprints[c.version] += c.n
