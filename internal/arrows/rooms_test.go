@@ -13,18 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rooms of a backend are the parts of its package that keep one domain each: the files whose
+// rooms of PostgreSQL are the parts of its package that keep one domain each: the files whose
 // names begin with the room's name. The other files are the engine, which names nothing that
 // a room declares. A room names nothing of another room, but of those that are listed here.
 var rooms = map[string][]string{
 	"jobs": nil, "trigger": {"jobs"}, "audiosearch": {"jobs"}, "authmgmt": nil, "vault": nil,
 }
 
-// houses are the files of each such backend that put its rooms together.
-var houses = map[string][]string{
-	"sqlite":   {"sqlite.go", "backends.go"},
-	"postgres": {"postgres.go", "backends.go"},
-}
+// house are the files that put the rooms together.
+var house = []string{"postgres.go", "backends.go"}
 
 // roomOf returns the room that a file is part of; "": the engine.
 func roomOf(name string) string {
@@ -35,15 +32,10 @@ func roomOf(name string) string {
 	return ""
 }
 
-// TestRooms: storage/sqlite and storage/postgres are an engine and a room for each domain.
+// TestRooms: storage/postgres is an engine and a room for each domain. Those of storage/sqlite are
+// packages.
 func TestRooms(t *testing.T) {
-	for backend, house := range houses {
-		t.Run(backend, func(t *testing.T) { testRooms(t, backend, house) })
-	}
-}
-
-func testRooms(t *testing.T, backend string, house []string) {
-	paths, err := filepath.Glob("../../storage/" + backend + "/*.go")
+	paths, err := filepath.Glob("../../storage/postgres/*.go")
 	require.NoError(t, err)
 	files, declared := make(map[string]*ast.File), make(map[string]string)
 	for _, path := range paths {

@@ -22,7 +22,7 @@ func compact(t *testing.T, db *sqlite.DB, opts audiosearch.CompactOptions) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		_, more, err = db.AudioSearch().Store.(*sqlite.AudioSearch).Compact(t.Context(), opts, 100_000)
+		_, more, err = db.AudioSearch().Store.(audiosearch.Pruner).Compact(t.Context(), opts, 100_000)
 		require.NoError(t, err)
 	}
 }

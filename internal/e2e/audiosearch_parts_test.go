@@ -30,7 +30,7 @@ func newScoredFile(t *testing.T, m *media, name string) *scoredFile {
 	t.Helper()
 	f := &scoredFile{t: t, path: filepath.Join(t.TempDir(), "scores.db"), media: m, part: 30 * time.Second}
 	f.open(func(db *sqlite.DB) {
-		store := db.AudioSearch().Store.(*sqlite.AudioSearch)
+		store := db.AudioSearch().Store
 		d, videos := audiosearch.Dataset{Organization: "o", ID: "d"}, []audiosearch.Video{{ID: "v", Path: name}}
 		require.NoError(t, store.CreateDataset(t.Context(), d))
 		require.NoError(t, store.PutVideos(t.Context(), "o", "d", videos))
@@ -84,7 +84,7 @@ type scored struct {
 func (f *scoredFile) scored() (s scored) {
 	f.t.Helper()
 	f.open(func(db *sqlite.DB) {
-		store, ctx := db.AudioSearch().Store.(*sqlite.AudioSearch), f.t.Context()
+		store, ctx := db.AudioSearch().Store, f.t.Context()
 		found, err := store.Scorings(ctx, "o", "d", stagedModel, []string{"v"})
 		require.NoError(f.t, err)
 		s.scoring = found["v"]

@@ -78,7 +78,7 @@ func TestKillUnderCredentials(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), nil)
 	require.NoError(t, err)
 	defer db.Close()
-	trail := readTrail(t, db.AuthMgmt().Store.(*sqlite.AuthMgmt))
+	trail := readTrail(t, db.AuthMgmt().Store)
 	for _, c := range l.changers {
 		trail.checkChanges(t, c)
 	}
@@ -99,7 +99,7 @@ type trail struct {
 	invitations []authmgmt.Invitation
 }
 
-func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
+func readTrail(t *testing.T, store authmgmt.Store) *trail {
 	t.Helper()
 	found := &trail{clients: make(map[string]authmgmt.Client)}
 	query := authmgmt.AuditQuery{Limit: mortise.MaxPageSize}

@@ -1,10 +1,11 @@
 package postgres
 
 import (
-	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/internal/tracetext"
 )
 
 // The years that a timestamptz and the services' JSON both can have. A bound of a listing
@@ -73,29 +74,17 @@ func upper(t time.Time) any {
 	return endOfTime
 }
 
-// traceText is how a trace carrier is stored.
+// traceText is a trace carrier as it is stored: NULL for an empty one.
 func traceText(trace map[string]string) []byte {
 	if len(trace) == 0 {
 		return nil
 	}
-	values := make(url.Values, len(trace))
-	for k, v := range trace {
-		values.Set(k, v)
-	}
-	return []byte(values.Encode())
+	return []byte(tracetext.Format(trace))
 }
 
 func traceMap(text []byte) (map[string]string, error) {
 	if text == nil {
 		return nil, nil
 	}
-	values, err := url.ParseQuery(string(text))
-	if err != nil {
-		return nil, err
-	}
-	trace := make(map[string]string, len(values))
-	for k, v := range values {
-		trace[k] = v[0]
-	}
-	return trace, nil
+	return tracetext.Parse(string(text))
 }

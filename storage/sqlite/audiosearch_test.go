@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/audiosearchdb"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
 )
 
 // sounds is the harness of the domain's suites, with something done to each database.
@@ -18,7 +20,7 @@ func sounds(each ...func(*sqlite.DB)) audiosearchtest.Harness {
 		for _, do := range each {
 			do(db)
 		}
-		tables := db.AudioSearch().Store.(*sqlite.AudioSearch)
+		tables := db.AudioSearch().Store.(*audiosearchdb.Store)
 		files[tables] = &opened{db, path}
 		return audiosearchtest.Backend{
 			Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,
@@ -27,7 +29,7 @@ func sounds(each ...func(*sqlite.DB)) audiosearchtest.Harness {
 		}
 	}
 	return audiosearchtest.Harness{
-		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, sqlite.EmptyFile(t)) },
+		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, filetest.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b audiosearchtest.Backend) audiosearchtest.Backend {
 			require.NoError(t, files[b.Datasets].db.Close())
 			return open(t, files[b.Datasets].path)

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/authmgmtdb"
 )
 
 // forms returns the ways in which a secret could stand in a file, by their names: as it
@@ -79,7 +79,7 @@ func TestSecretsAtRest(t *testing.T) {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "test.db")
-	tables := openAt(t, path, nil).AuthMgmt().Store.(*sqlite.AuthMgmt)
+	tables := openAt(t, path, nil).AuthMgmt().Store.(*authmgmtdb.Store)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	granted := 0
 	service, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{

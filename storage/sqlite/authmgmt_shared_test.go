@@ -15,7 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/authmgmtdb"
 )
 
 var (
@@ -41,7 +41,7 @@ func TestTwoDatabasesInvite(t *testing.T) {
 	var granted atomic.Int64
 	var services [2]*authmgmt.Service
 	for i := range services {
-		tables := openAt(t, path, nil).AuthMgmt().Store.(*sqlite.AuthMgmt)
+		tables := openAt(t, path, nil).AuthMgmt().Store.(*authmgmtdb.Store)
 		var err error
 		services[i], err = authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{
 			AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey,

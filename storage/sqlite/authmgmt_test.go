@@ -10,6 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/authmgmtdb"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
 )
 
 // authMgmt is the harness of the domain's suites, with something done to each database.
@@ -20,13 +22,13 @@ func authMgmt(each ...func(*sqlite.DB)) authmgmttest.Harness {
 		for _, do := range each {
 			do(db)
 		}
-		tables := db.AuthMgmt().Store.(*sqlite.AuthMgmt)
+		tables := db.AuthMgmt().Store.(*authmgmtdb.Store)
 		files[tables] = &opened{db, path}
 		return authmgmt.Backend{Store: tables, Directory: tables}
 	}
 	return authmgmttest.Harness{
 		Open: func(t *testing.T) authmgmt.Backend {
-			return open(t, sqlite.EmptyFile(t))
+			return open(t, filetest.EmptyFile(t))
 		},
 		Reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 			require.NoError(t, files[b.Store].db.Close())

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -25,7 +25,7 @@ type processed struct {
 // startProcessing runs the worker until the benchmark ends.
 func startProcessing(b *testing.B, concurrency int, work time.Duration) *processed {
 	db := openAt(b, filepath.Join(b.TempDir(), "processed.db"), nil)
-	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
+	benchOrganization(b, db.Trigger().Store.(*triggerdb.Store))
 	p := &processed{started: make(chan time.Time, 1<<16)}
 	var err error
 	p.service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Store.(trigger.Organizations)}, &trigger.Options{

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -59,7 +60,7 @@ func benchOrganization(b *testing.B, orgs trigger.Organizations) {
 // benchService submits to a database at a path.
 func benchService(b *testing.B, path string) call {
 	db := openAt(b, path, nil)
-	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
+	benchOrganization(b, db.Trigger().Store.(*triggerdb.Store))
 	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Store.(trigger.Organizations)}, nil)
 	require.NoError(b, err)
 	return func(ctx context.Context) error {
@@ -73,7 +74,7 @@ func emptySchema(b *testing.B) (path string) {
 	path = filepath.Join(b.TempDir(), "bare.db")
 	db, err := sqlite.Open(b.Context(), path, nil)
 	require.NoError(b, err)
-	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
+	benchOrganization(b, db.Trigger().Store.(*triggerdb.Store))
 	require.NoError(b, db.Close())
 	return path
 }

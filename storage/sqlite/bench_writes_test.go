@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
-	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/authmgmtdb"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
@@ -29,7 +29,7 @@ func benchRoles() []access.Role {
 
 // benchAccess opens a database with clients, and returns their secrets.
 func benchAccess(b *testing.B, path string) (service *authmgmt.Service, secrets []string) {
-	tables := openAt(b, path, nil).AuthMgmt().Store.(*sqlite.AuthMgmt)
+	tables := openAt(b, path, nil).AuthMgmt().Store.(*authmgmtdb.Store)
 	service, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{
 		AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey,
 	})

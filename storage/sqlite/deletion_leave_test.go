@@ -1,4 +1,4 @@
-package sqlite
+package sqlite_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/file"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -17,23 +19,14 @@ import (
 // the result for themselves. The race detector sees to it: nothing orders the end of the
 // call and what the writer does.
 func TestLeaveDeletion(t *testing.T) {
-	db, s := openVault(t)
-	fillVault(t, s, "acme", "v2")
-	fillVault(t, s, "goes", "v1")
-	_, err := s.MarkVaultDeleted(t.Context(), "acme", "v2", someTime, vault.AuditEvent{})
+	db, ctx := openAt(t, filetest.EmptyFile(t), nil), t.Context()
+	tokens, auth, events, sounds := db.Vault().Store, db.AuthMgmt().Store, db.Trigger().Store, db.AudioSearch().Store
+	fillVault(t, db, "acme")
+	_, err := tokens.MarkVaultDeleted(ctx, "acme", "v1", filetest.SomeTime, vault.AuditEvent{})
 	require.NoError(t, err)
-	_, err = s.MarkDeleted(t.Context(), "goes", someTime, vault.AuditEvent{})
-	require.NoError(t, err)
-	furnishOrg(t, db, "goes", 100, 10)
-	for _, mark := range []func() error{
-		func() error { _, err := (db.audiosearch).MarkDeleted(t.Context(), "goes", someTime); return err },
-		func() error {
-			_, err := (db.authmgmt).MarkDeleted(t.Context(), "goes", someTime, authmgmt.AuditEvent{})
-			return err
-		},
-		func() error { _, err := (db.trigger).MarkDeleted(t.Context(), "goes", someTime); return err },
-	} {
-		require.NoError(t, mark())
+	for _, d := range deletions {
+		d.fill(t, db, "goes")
+		require.NoError(t, d.mark(ctx, db, "goes"))
 	}
 	step := func(do func(ctx context.Context) (int, bool, error)) func(ctx context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
@@ -43,23 +36,23 @@ func TestLeaveDeletion(t *testing.T) {
 	}
 	for name, do := range map[string]func(ctx context.Context) (any, error){
 		"vault.MarkDeleted": func(ctx context.Context) (any, error) {
-			return s.MarkDeleted(ctx, "goes", someTime, vault.AuditEvent{})
+			return tokens.MarkDeleted(ctx, "goes", filetest.SomeTime, vault.AuditEvent{})
 		},
 		"vault.MarkVaultDeleted": func(ctx context.Context) (any, error) {
-			return s.MarkVaultDeleted(ctx, "acme", "v2", someTime, vault.AuditEvent{})
+			return tokens.MarkVaultDeleted(ctx, "acme", "v1", filetest.SomeTime, vault.AuditEvent{})
 		},
-		"vault.RemoveDeleted":      step(func(ctx context.Context) (int, bool, error) { return s.RemoveDeleted(ctx, "goes", 1) }),
-		"vault.RemoveDeletedVault": step(func(ctx context.Context) (int, bool, error) { return s.RemoveDeletedVault(ctx, "acme", "v2", 1) }),
+		"vault.RemoveDeleted":      step(func(ctx context.Context) (int, bool, error) { return tokens.RemoveDeleted(ctx, "goes", 1) }),
+		"vault.RemoveDeletedVault": step(func(ctx context.Context) (int, bool, error) { return tokens.RemoveDeletedVault(ctx, "acme", "v1", 1) }),
 		"audiosearch.MarkDeleted": func(ctx context.Context) (any, error) {
-			return (db.audiosearch).MarkDeleted(ctx, "goes", someTime)
+			return sounds.MarkDeleted(ctx, "goes", filetest.SomeTime)
 		},
-		"audiosearch.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (db.audiosearch).RemoveDeleted(ctx, "goes", 1) }),
+		"audiosearch.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return sounds.RemoveDeleted(ctx, "goes", 1) }),
 		"authmgmt.MarkDeleted": func(ctx context.Context) (any, error) {
-			return (db.authmgmt).MarkDeleted(ctx, "goes", someTime, authmgmt.AuditEvent{})
+			return auth.MarkDeleted(ctx, "goes", filetest.SomeTime, authmgmt.AuditEvent{})
 		},
-		"authmgmt.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return (db.authmgmt).RemoveDeleted(ctx, "goes", 1) }),
-		"trigger.MarkDeleted":    func(ctx context.Context) (any, error) { return (db.trigger).MarkDeleted(ctx, "goes", someTime) },
-		"trigger.RemoveDeleted":  step(func(ctx context.Context) (int, bool, error) { return (db.trigger).RemoveDeleted(ctx, "goes", 1) }),
+		"authmgmt.RemoveDeleted": step(func(ctx context.Context) (int, bool, error) { return auth.RemoveDeleted(ctx, "goes", 1) }),
+		"trigger.MarkDeleted":    func(ctx context.Context) (any, error) { return events.MarkDeleted(ctx, "goes", filetest.SomeTime) },
+		"trigger.RemoveDeleted":  step(func(ctx context.Context) (int, bool, error) { return events.RemoveDeleted(ctx, "goes", 1) }),
 	} {
 		left := 0
 		for range 10 {
@@ -68,7 +61,7 @@ func TestLeaveDeletion(t *testing.T) {
 			entered, leave := make(chan struct{}), make(chan struct{})
 			var wg sync.WaitGroup
 			hold := func(f func()) {
-				assert.NoError(t, db.writer.write(t.Context(), func(*tx) error { f(); return nil }))
+				assert.NoError(t, db.File().Write(t.Context(), func(*file.Tx) error { f(); return nil }))
 			}
 			wg.Go(func() {
 				hold(func() {
@@ -86,9 +79,9 @@ func TestLeaveDeletion(t *testing.T) {
 					assert.Zero(t, result)
 				}
 			})
-			require.Eventually(t, func() bool { return len(db.writer.ops) == 1 }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return db.File().Probe().Waiting() == 1 }, 30*time.Second, time.Millisecond)
 			wg.Go(func() { hold(func() { <-ended }) }) // in the same transaction, behind it
-			require.Eventually(t, func() bool { return len(db.writer.ops) == 2 }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return db.File().Probe().Waiting() == 2 }, 30*time.Second, time.Millisecond)
 			close(leave)
 			wg.Wait()
 			cancel()

@@ -50,67 +50,11 @@ package sqlite
 
 // A map for those who work on this package.
 //
-// The file and its connections: sqlite.go opens it, inspect.go looks at it first,
-// scripts.go makes its tables, and schema.go compares them. Every change is an operation
-// that writer.go puts into a group with others; tx.go is what an operation sees, and
-// host the only place where it runs code of the caller's. intx.go has the host's own
-// transactions, for which the writer stands aside. Reads go by reader.go (find for rows
-// that an index has, list for reads that may take long), where package turns shares the connections
-// among organizations. conn.go calls the driver, row.go reads columns. check.go looks
-// for damage when the file is opened, and checker.go behind the calls. checkpoint.go
-// keeps the log short, busy.go waits for other processes. jobs.go is the one table of
-// jobs, audit.go what two audit trails share. The files of a domain begin with its name.
-// Most of storage/memory's are called the same, and do the same without SQL. Read
-// migrations/ beside them.
-//
-// # Where the scores of audiosearch are
-//
-// Read in this order: audiosearch_layout.go, _scores_put.go, _view.go, _view_blocks.go,
-// _search.go, _compact_pack.go. The rest explains itself after that.
-//
-//	dataset - video - scoring, one by each model: places = (block 8, part 1), ...
-//	    |
-//	    +---- model, a row for each shelf
-//	            +---- block 7, a segment: windows of one video, loose
-//	            +---- block 8, packed: 4334 windows of many videos
-//	                    layout:  part 0            part 1              part 2
-//	                             video 1, 0-899    video 2, 0-1023     video 9, 0-2409
-//	                    dead:                                          part 2
-//	                    maxima:  of class 0, of class 1, ...
-//	                    chunks:  4334 scores of class 0
-//	                             4334 scores of class 1, ...
-//
-//   - window: what a model scores at once; a score is two bytes. vocabulary: a list of
-//     classes, stored once for all datasets. shelf: at most 1024 (blockRoom) of them. A
-//     model has a row of audiosearch_models for each shelf; all below is of one such row.
-//   - block: the scores of some windows. It is a segment at first: at most 1024 windows
-//     (segmentWindows) of a video that was scored just now, all classes in one BLOB. It
-//     is packed later: at most 4334 windows (chunkWindows) of any videos, and a BLOB for
-//     each class, a chunk. The chunks of a block stand side by side. A search of one
-//     class reads that class's alone, and not those whose maximum is too small.
-//   - layout: whose windows a block has, as parts. place: in which block and part windows
-//     of a video are. The two say the same from both ends. dead: a part of a packed block
-//     whose scores were replaced or deleted. A segment is removed instead.
-//   - loose: a block that is to be packed with others, because it is a segment, or not
-//     full, or more than half dead. packing: the step of Compact that makes one full
-//     block of loose ones, and another one of what is left.
-//   - unfinished: a scoring that comes in parts (audiosearch.Part), over hours. These
-//     stand as segments without a block, which searches do not see. PutScoring, at the
-//     end, makes blocks of them. So "part" has two meanings: this one, and that of a
-//     layout.
-//   - change: what a revision of a dataset was about, as a range of videos or of blocks.
-//
-// What a process keeps in memory for searches:
-//
-//   - view: a dataset at one revision. It has the metadata (columnar.Columns) by row,
-//     which is a small number of each video, and the blocks of each row of a model
-//     (scored) with their maxima, but no scores. A search first brings it to the present
-//     revision, by the changes since its own.
-//   - piece: a part in a view that is not dead, as columnar takes it. spot: the same from
-//     the video's end: in which block it is, and where.
-//   - view cache: the views of the datasets that were searched last, within
-//     Options.AudioSearchMemory. view lock: many searches read a view, or one updates it.
-//
-// What a run found stands apart, in result sets: the results (_results_put.go), and the
-// videos as they were (_results_videos.go), whose metadata is stored once for all runs of
-// an organization.
+// sqlite.go opens a database, intx.go has the host's own transactions, and backends.go gives
+// each domain its Backend. What they put together is in internal/: file is the engine, which
+// knows no table; jobs is the one table of jobs; triggerdb, authmgmtdb, vaultdb and
+// audiosearchdb keep a domain each, and import the engine, their domain, and jobs. audit is
+// what two audit trails share. A call of a store is in the room of its domain, in a file
+// named for what it keeps: an invitation is accepted in authmgmtdb's invitations. Most files
+// of storage/memory are called the same, and do the same without SQL. Read
+// internal/file/migrations beside them.

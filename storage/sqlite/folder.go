@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+
+	"github.com/seed-6363c74e/mortise/internal/durable"
 )
 
 // MakeFolder makes the folder of a database, and those above it that are missing, with mode
@@ -37,7 +39,7 @@ func MakeFolder(path string, log *slog.Logger) error {
 		}
 		return err
 	}
-	if err := syncFolder(parent); err != nil {
+	if err := durable.Names(parent); err != nil {
 		if log == nil {
 			log = slog.Default()
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -20,7 +21,7 @@ import (
 // that was rolled back.
 func TestInTxObservers(t *testing.T) {
 	t.Parallel()
-	db := openAt(t, sqlite.EmptyFile(t), nil)
+	db := openAt(t, filetest.EmptyFile(t), nil)
 	var heard []string
 	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
 		heard = append(heard, o.Organization+" "+string(o.Kind))

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
@@ -39,21 +40,21 @@ func TestSuitesInTx(t *testing.T) {
 	t.Parallel()
 	t.Run("trigger", func(t *testing.T) {
 		t.Parallel()
-		triggertest.Run(t, triggers(sqlite.CallsInTx))
+		triggertest.Run(t, triggers(callsInTx))
 	})
 	t.Run("vault", func(t *testing.T) {
 		t.Parallel()
-		vaulttest.Run(t, vaults(sqlite.CallsInTx))
+		vaulttest.Run(t, vaults(callsInTx))
 	})
 	t.Run("authmgmt", func(t *testing.T) {
 		t.Parallel()
-		h := authMgmt(sqlite.CallsInTx)
+		h := authMgmt(callsInTx)
 		h.Skip = map[string]string{"hosttx/tokens": "it looks from outside of an open transaction, and waits here for a second one until the first is rolled back"}
 		authmgmttest.Run(t, h)
 	})
 	t.Run("audiosearch", func(t *testing.T) {
 		t.Parallel()
-		audiosearchtest.Run(t, sounds(sqlite.CallsInTx))
+		audiosearchtest.Run(t, sounds(callsInTx))
 	})
 }
 
@@ -67,7 +68,7 @@ type shop struct {
 
 func newShop(t testing.TB, opts *sqlite.Options) *shop {
 	t.Helper()
-	s := &shop{path: sqlite.EmptyFile(t)}
+	s := &shop{path: filetest.EmptyFile(t)}
 	s.db = openAt(t, s.path, opts)
 	require.NoError(t, s.db.InTx(t.Context(), func(ctx context.Context, tx *sqlite.Tx) error {
 		_, err := tx.ExecContext(ctx, "CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
@@ -110,7 +111,7 @@ func TestInTx(t *testing.T) {
 	ctx := t.Context()
 	s := newShop(t, nil)
 	woken := make(chan string, 10)
-	defer s.db.Jobs().NotifyJobs(func(kind string) { woken <- kind })()
+	defer s.db.Jobs().(leases.JobNotifier).NotifyJobs(func(kind string) { woken <- kind })()
 
 	require.ErrorIs(t, s.db.InTx(ctx, func(ctx context.Context, tx *sqlite.Tx) error {
 		e, err := s.order(ctx, tx, 1)
@@ -192,7 +193,7 @@ func TestInTxOtherQueue(t *testing.T) {
 func TestInTxSearch(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	db := openAt(t, sqlite.EmptyFile(t), nil)
+	db := openAt(t, filetest.EmptyFile(t), nil)
 	sounds := db.AudioSearch().Store
 	require.NoError(t, sounds.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d", CreatedAt: time.Now()}))
 	put := func(ctx context.Context, id string) {
@@ -434,3 +435,7 @@ func TestInTxKilled(t *testing.T) {
 }
 
 const orderFile = "MORTISE_SQLITE_ORDER_FILE"
+
+// callsInTx has each call of the stores and queues made in a transaction of InTx, of its own.
+// So the suites find out what does not work there.
+func callsInTx(db *sqlite.DB) { db.File().Probe().CallsInTx() }

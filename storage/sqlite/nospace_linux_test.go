@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -77,7 +78,7 @@ func TestNoSpace(t *testing.T) {
 					e := newEvent()
 					e.IdempotencyKey = e.ID.String()
 					e.Context = []byte(`"` + strings.Repeat("x", 2000) + `"`)
-					_, created, err := db.Trigger().Store.(*sqlite.Trigger).CreateEventAndAdd(t.Context(), e, time.Time{}, e.Job())
+					_, created, err := db.Trigger().Store.(*triggerdb.Store).CreateEventAndAdd(t.Context(), e, time.Time{}, e.Job())
 					_, readErr := db.Trigger().Store.Event(t.Context(), "acme", first.ID)
 					mu.Lock()
 					assert.NoError(t, readErr)

@@ -7,8 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 )
 
 // TestQueue is the conformance suite of queues.
@@ -32,7 +35,7 @@ func TestQueue(t *testing.T) {
 		return queuetest.Backend{Leases: jobs, Queue: db.Queue(nil), SetNow: setNow}
 	}
 	queuetest.Run(t, queuetest.Harness{
-		Open: func(t *testing.T) queuetest.Backend { return open(t, sqlite.EmptyFile(t)) },
+		Open: func(t *testing.T) queuetest.Backend { return open(t, filetest.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b queuetest.Backend) queuetest.Backend {
 			require.NoError(t, files[b.Leases].db.Close())
 			return open(t, files[b.Leases].path)
@@ -44,15 +47,15 @@ func TestQueue(t *testing.T) {
 }
 
 // wrapped is a store of the host's, whose own CreateEvent a service must call.
-type wrapped struct{ *sqlite.Trigger }
+type wrapped struct{ *triggerdb.Store }
 
 // TestSharesNoWrapper: jobs share the transactions of the store itself, and of no type that
 // embeds it.
 func TestSharesNoWrapper(t *testing.T) {
 	t.Parallel()
-	db := openAt(t, sqlite.EmptyFile(t), nil)
+	db := openAt(t, filetest.EmptyFile(t), nil)
 	store := db.Trigger().Store
-	require.True(t, db.Jobs().Shares(store))
-	require.True(t, db.Jobs().Shares(db.AudioSearch().Store))
-	require.False(t, db.Jobs().Shares(wrapped{store.(*sqlite.Trigger)}))
+	require.True(t, db.Jobs().(mortise.Sharer).Shares(store))
+	require.True(t, db.Jobs().(mortise.Sharer).Shares(db.AudioSearch().Store))
+	require.False(t, db.Jobs().(mortise.Sharer).Shares(wrapped{store.(*triggerdb.Store)}))
 }

@@ -1,10 +1,9 @@
-package sqlite
+package sqlite_test
 
 import (
 	"context"
-	"errors"
+	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,110 +11,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/file"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// connectAll connects as often as there are places. Queries then take the connections in
-// turn.
-func connectAll(t testing.TB, r *reader) {
-	t.Helper()
-	for len(r.conns) < cap(r.conns) {
-		c, err := r.source.connect()
-		require.NoError(t, err)
-		r.conns <- c
-	}
-}
-
-// TestConnectsWhenNeeded: a query takes a connection that is free, and does not make another.
-func TestConnectsWhenNeeded(t *testing.T) {
-	db, err := Open(t.Context(), EmptyFile(t), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	const domains = "SELECT domain FROM mortise_scripts"
-	nothing := func(*row) error { return nil }
-	for range 2 * cap(db.lister.conns) {
-		require.NoError(t, db.list(t.Context(), noOrg, domains, nil, nothing))
-	}
-	require.Len(t, db.lister.conns, 1)
-	require.NoError(t, db.list(t.Context(), noOrg, domains, nil, func(*row) error {
-		return db.list(t.Context(), "acme", domains, nil, nothing)
-	}))
-	require.Len(t, db.lister.conns, 2)
-}
-
-// TestListEndsWithContext: also in the middle of a query.
-func TestListEndsWithContext(t *testing.T) {
-	db, err := Open(t.Context(), EmptyFile(t), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-	connectAll(t, db.lister)
-	for range cap(db.lister.conns) + 1 { // a connection is given up by it, not the pool
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		err = db.list(ctx, noOrg, endless, nil, func(*row) error { return nil })
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		cancel()
-	}
-	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 10})
-	require.NoError(t, err)
-	require.Empty(t, page.Items)
-}
-
-// TestListEndsAtAnyMoment: also when the driver has looked at the context for the last time
-// and SQLite has not begun. There SQLite forgets that it was interrupted.
-func TestListEndsAtAnyMoment(t *testing.T) {
-	db, err := Open(t.Context(), EmptyFile(t), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE ?1 IS NOT NULL"
-	args := []any{make([]byte, 32<<20)} // the driver copies it before SQLite begins
-	for looks := int32(0); ; looks++ {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		looked := &lookedAt{Context: ctx, cancel: cancel}
-		looked.left.Store(looks)
-		err := db.list(looked, noOrg, endless, args, func(*row) error { return nil })
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) {
-			require.Greater(t, looks, int32(1), "nobody looked")
-			return
-		}
-		require.ErrorIs(t, err, context.Canceled)
-	}
-}
-
-// lookedAt ends when somebody has asked for its end more than left times.
-type lookedAt struct {
-	context.Context
-	cancel context.CancelFunc
-	left   atomic.Int32
-}
-
-func (l *lookedAt) Done() <-chan struct{} {
-	if l.left.Add(-1) < 0 {
-		l.cancel()
-	}
-	return l.Context.Done()
-}
-
-// TestListsHoldUpNobody: however many lists run, what an index answers is answered; and
-// however many of one organization do, so are the lists of another.
-func TestListsHoldUpNobody(t *testing.T) {
-	db, err := Open(t.Context(), EmptyFile(t), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+// TestListsHoldUpNoKey: while as many lists run as there can be, of an organization or of all,
+// others wait, and a key is found.
+func TestListsHoldUpNoKey(t *testing.T) {
+	db := openAt(t, filetest.EmptyFile(t), nil)
+	events := db.Trigger().Store.(*triggerdb.Store)
 	list := func(org string) error { // of somebody who does not wait
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		_, err := db.Trigger().Store.ListEvents(ctx, org, trigger.EventQuery{Limit: 1})
+		_, err := events.ListEvents(ctx, org, trigger.EventQuery{Limit: 1})
 		return err
 	}
 	endless, end := context.WithCancel(t.Context())
-	defer end()
 	var running sync.WaitGroup
+	defer running.Wait()
+	defer end()
 	start := func(org string) {
 		begun := make(chan struct{})
 		running.Go(func() {
-			assert.ErrorIs(t, db.lister.use(endless, time.Second, org, func(*conn) error {
+			assert.ErrorIs(t, db.File().ReadLong(endless, org, func(*file.Conn) error {
 				close(begun)
 				<-endless.Done()
 				return endless.Err()
@@ -123,53 +43,21 @@ func TestListsHoldUpNobody(t *testing.T) {
 		})
 		<-begun
 	}
-	for range cap(db.lister.conns) - 1 {
+	for range max(4, runtime.NumCPU()) / 2 {
 		start("acme")
 	}
 	require.ErrorIs(t, list("acme"), context.DeadlineExceeded, "it has as many as it can")
-	_, err = db.Trigger().Store.ListEvents(t.Context(), "other", trigger.EventQuery{Limit: 1})
+	_, err := events.ListEvents(t.Context(), "other", trigger.EventQuery{Limit: 1})
 	require.NoError(t, err)
-	_, err = db.Trigger().Store.Unqueued(t.Context(), time.Now(), 1)
+	_, err = events.Unqueued(t.Context(), time.Now(), 1)
 	require.NoError(t, err)
 
 	start("other")
 	require.ErrorIs(t, list("a third one"), context.DeadlineExceeded)
-	_, err = (db.trigger).KeyByDigest(t.Context(), [32]byte{})
+	_, err = events.KeyByDigest(t.Context(), [32]byte{})
 	require.ErrorIs(t, err, mortise.ErrNotFound)
 	end()
 	running.Wait()
-	_, err = db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})
+	_, err = events.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})
 	require.NoError(t, err)
-}
-
-// TestPanicInARead: the connection sees what is stored afterwards. A statement that was
-// left open would hold it to what was there then.
-func TestPanicInARead(t *testing.T) {
-	db, err := Open(t.Context(), EmptyFile(t), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	const domains = "SELECT domain FROM mortise_scripts"
-	count := func() (n int) {
-		require.NoError(t, db.find(t.Context(), noOrg, domains, nil, func(*row) error {
-			n++
-			return nil
-		}))
-		return n
-	}
-	before := count()
-	require.Greater(t, before, 1)
-	connectAll(t, db.finder)
-	for range cap(db.finder.conns) {
-		require.PanicsWithValue(t, "no", func() {
-			_ = db.find(t.Context(), noOrg, domains, nil, func(*row) error { panic("no") })
-		})
-	}
-	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		_, err := tx.exec("INSERT INTO mortise_scripts VALUES ('chat', '', '', '')")
-		return err
-	}))
-	connectAll(t, db.finder)
-	for range 2 * cap(db.finder.conns) {
-		require.Equal(t, before+1, count())
-	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -45,7 +46,7 @@ func contend(ctx context.Context, db *sqlite.DB, writers, each int) (*contender,
 			for range each {
 				e := newEvent()
 				begun := time.Now()
-				_, created, err := db.Trigger().Store.(*sqlite.Trigger).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
+				_, created, err := db.Trigger().Store.(*triggerdb.Store).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 				if err == nil && !created {
 					err = errors.New("not created")
 				}

@@ -3,6 +3,13 @@ package sqlite
 import (
 	"context"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/audiosearchdb"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/authmgmtdb"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/file"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/jobs"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/vaultdb"
 )
 
 // Options are the settings of Open. The zero value means the defaults.
@@ -34,14 +41,30 @@ type Options struct {
 	Now func() time.Time // the clock of the jobs: time.Now
 }
 
+var (
+	// ErrClosed is the error of a call after Close.
+	ErrClosed = file.ErrClosed
+
+	// ErrUnusable is the error of Open for a file that is damaged or no database, that
+	// belongs to another program or was made by another development version of this one,
+	// whose tables another program has changed, or that cannot be written; and of every call
+	// after damage was found later. Trying again is of no use. Other errors of Open, a lock
+	// or a full disk, may pass.
+	ErrUnusable = file.ErrUnusable
+
+	// ErrTxTime is the error of InTx, and of every call in it, once the transaction has been
+	// open for longer than Options.TxTime. It has been rolled back.
+	ErrTxTime = file.ErrTxTime
+)
+
 // DB is an open database file. It is safe for concurrent use.
 type DB struct {
-	*file
-	jobs        *Jobs
-	trigger     *Trigger
-	authmgmt    *AuthMgmt
-	vault       *Vault
-	audiosearch *AudioSearch
+	file        *file.File
+	jobs        *jobs.Jobs
+	trigger     *triggerdb.Store
+	authmgmt    *authmgmtdb.Store
+	vault       *vaultdb.Store
+	audiosearch *audiosearchdb.Store
 }
 
 // Open opens the database file at path, creating it if it is not there (mode 0600; its
@@ -61,10 +84,6 @@ type DB struct {
 // and what is left is checked behind the calls, table by table. See the package's
 // documentation.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
-	return open(ctx, path, opts, usual)
-}
-
-func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -81,19 +100,48 @@ func open(ctx context.Context, path string, opts *Options, k checks) (*DB, error
 	if o.TxTime <= 0 {
 		o.TxTime = 2 * time.Second
 	}
-	f, err := openFile(ctx, path, &o, k, vaultForgets)
+	added := new(jobs.Notifier)
+	f, err := file.Open(ctx, path, &file.Options{
+		BusyTimeout: o.BusyTimeout, TxTime: o.TxTime, SkipCheck: o.SkipCheck, Adopt: o.Adopt,
+		Working: added.Heard, Forgets: vaultdb.Forgets,
+	})
 	if err != nil {
 		return nil, err
 	}
-	jobs := &Jobs{db: f, now: o.Now, claimed: readAhead}
-	f.working = jobs.added.heard
+	jobs := jobs.New(f, added, o.Now, triggerdb.ReadAhead)
 	db := &DB{
 		file: f, jobs: jobs,
-		trigger:     &Trigger{db: f, jobs: jobs},
-		authmgmt:    &AuthMgmt{db: f},
-		vault:       &Vault{db: f},
-		audiosearch: &AudioSearch{db: f, jobs: jobs, views: &views{limit: o.AudioSearchMemory}},
+		trigger:     triggerdb.New(f, jobs),
+		authmgmt:    authmgmtdb.New(f),
+		vault:       vaultdb.New(f),
+		audiosearch: audiosearchdb.New(f, jobs, o.AudioSearchMemory),
 	}
-	jobs.sharers = []any{db.trigger, db.audiosearch}
+	jobs.SharedBy(db.trigger, db.audiosearch)
 	return db, nil
 }
+
+// Close waits for the writes that are under way and closes the file. Calls that come
+// later fail with [ErrClosed].
+func (db *DB) Close() error { return db.file.Close() }
+
+// Ping returns nil if writes succeed. It goes by how the last write ended. If that was 5 s
+// ago, or 1 s for a write that failed, it makes a write of its own, which all callers share
+// that come meanwhile: it adds a row to the table of scripts, and removes it again. So it
+// notices within seconds that the disk is full or fails, and that it works again. Each call
+// looks whether the tables of all domains are as Open made them. If they are not, or if
+// damage was found, it fails as Open would. An error of ctx tells nothing about the disk.
+func (db *DB) Ping(ctx context.Context) error { return db.file.Ping(ctx) }
+
+// Backup writes a copy of the database to a new file at path (mode 0600), while reads and
+// writes go on: what was acknowledged before the call is in it. The copy is complete and
+// on the disk when Backup returns. A file that is there already is not touched: the error
+// is fs.ErrExist. Until it is complete, the copy has a name of its own in the same
+// folder, which ends in ".partial"; a process that dies meanwhile leaves that behind.
+//
+// To restore a backup, stop every program that uses the database, remove the files beside
+// it (its name with -wal and -shm added), and put the backup in its place. With the -wal
+// file of another database beside it, SQLite would damage it.
+//
+// It is VACUUM INTO (https://www.sqlite.org/lang_vacuum.html). A plain copy of the file
+// while a program has it open is not whole: what is in the -wal file is missing.
+func (db *DB) Backup(ctx context.Context, path string) error { return db.file.Backup(ctx, path) }

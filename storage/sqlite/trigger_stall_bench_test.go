@@ -1,4 +1,4 @@
-package sqlite
+package sqlite_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/file"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -26,7 +28,7 @@ import (
 func BenchmarkListStall(b *testing.B) {
 	const history, clients = 1_000_000, 10
 	db := filledStall(b, history)
-	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Store.(trigger.Organizations)}, nil)
+	service, err := stallService(db)
 	require.NoError(b, err)
 	worst := worstLists(history)
 	var others latencies
@@ -58,8 +60,8 @@ func BenchmarkListStall(b *testing.B) {
 
 // filledStall opens a database with so many events of acme, and a hundredth of it of
 // other.
-func filledStall(b *testing.B, history int) *DB {
-	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "test.db"), nil)
+func filledStall(b *testing.B, history int) *sqlite.DB {
+	db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "test.db"), nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	// All but a few are completed, from the API, and everything else is at the far end of
@@ -70,22 +72,28 @@ func filledStall(b *testing.B, history int) *DB {
 		" 'Update the API reference: the endpoint /v2/orders now takes a currency field.', iif(i < 100, 3, 2), 0, '', 0 FROM n"
 	const step = 50_000
 	for from := 0; from < history; from += step {
-		require.NoError(b, db.writer.write(b.Context(), func(tx *tx) error {
-			_, err := tx.exec(fill, from, min(from+step, history), "acme")
+		require.NoError(b, db.File().Write(b.Context(), func(tx *file.Tx) error {
+			_, err := tx.Exec(fill, from, min(from+step, history), "acme")
 			return err
 		}))
 	}
-	require.NoError(b, db.writer.write(b.Context(), func(tx *tx) error {
-		_, err := tx.exec(fill, 0, history/100, "other")
+	require.NoError(b, db.File().Write(b.Context(), func(tx *file.Tx) error {
+		_, err := tx.Exec(fill, 0, history/100, "other")
 		return err
 	}))
 	readyStall(b, db)
 	return db
 }
 
+func stallService(db *sqlite.DB) (*trigger.Service, error) {
+	backend := db.Trigger()
+	backend.Directory = backend.Store.(trigger.Organizations)
+	return trigger.New(backend, nil)
+}
+
 // readyStall lets other submit.
-func readyStall(b *testing.B, db *DB) {
-	require.NoError(b, (db.trigger).UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
+func readyStall(b *testing.B, db *sqlite.DB) {
+	require.NoError(b, db.Trigger().Store.(trigger.Organizations).UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(uuid.UUID{1}, true)
 		return nil

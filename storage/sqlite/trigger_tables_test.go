@@ -8,14 +8,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // TestUpdateOfOneField: there are two statements for an update, and each field has to be
 // in the right one.
 func TestUpdateOfOneField(t *testing.T) {
-	tables := openAt(t, sqlite.EmptyFile(t), nil).Trigger().Store.(*sqlite.Trigger)
+	tables := openAt(t, filetest.EmptyFile(t), nil).Trigger().Store.(*triggerdb.Store)
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for name, change := range map[string]func(e *trigger.Event){
 		"Status":         func(e *trigger.Event) { e.Status = trigger.StatusFailed },
@@ -52,8 +53,8 @@ func TestUpdateOfOneField(t *testing.T) {
 // TestPruneJobs: with an event go its dead jobs, however many events there are, and no
 // job that may still run.
 func TestPruneJobs(t *testing.T) {
-	db := openAt(t, sqlite.EmptyFile(t), nil)
-	tables := db.Trigger().Store.(*sqlite.Trigger)
+	db := openAt(t, filetest.EmptyFile(t), nil)
+	tables := db.Trigger().Store.(*triggerdb.Store)
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	const n = 250
 	for range n {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -32,7 +33,7 @@ func triggers(each ...func(*sqlite.DB)) triggertest.Harness {
 		return b
 	}
 	return triggertest.Harness{
-		Open: func(t *testing.T) trigger.Backend { return open(t, sqlite.EmptyFile(t)) },
+		Open: func(t *testing.T) trigger.Backend { return open(t, filetest.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b trigger.Backend) trigger.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)

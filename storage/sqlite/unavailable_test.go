@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -118,7 +119,7 @@ func TestHeal(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
-	tables := db.Trigger().Store.(*sqlite.Trigger)
+	tables := db.Trigger().Store.(*triggerdb.Store)
 	e := create(t, db, newEvent())
 	// The process that rebuilds the -shm file has the database open. Without it, ours
 	// would close the last connection when it fails, and open the file afresh, with

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/vaultdb"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/keyring"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -82,7 +83,7 @@ func TestVaultProcesses(t *testing.T) {
 	}
 	folder := t.TempDir()
 	path, answer := filepath.Join(folder, "test.db"), filepath.Join(folder, "answer.json")
-	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*sqlite.Vault)
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*vaultdb.Store)
 	_, err := vaultService(t, store, 1).CreateVault(t.Context(), "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{
 		Name: "persons", Columns: []vault.Column{{Name: "email", Tokenization: vault.Deterministic, Format: "email"}},
 	}}})
@@ -155,7 +156,7 @@ const batch = 20
 // insertBeside inserts values until the rotation is done, the same ones as another
 // process at the same moment. It returns the tokens.
 func insertBeside(t *testing.T, path, name, other string) map[int]string {
-	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*sqlite.Vault)
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*vaultdb.Store)
 	service := vaultService(t, store, 1, 2)
 	tokens := make(map[int]string)
 	switched := false
@@ -195,7 +196,7 @@ func rotateBeside(t *testing.T, path string) {
 			reach(t, path, retired) // nobody is to wait for it
 		}
 	}()
-	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*sqlite.Vault)
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*vaultdb.Store)
 	everyone := func(what string) {
 		for _, name := range []string{mine, its} {
 			require.True(t, await(t, path, what+name), "another process has failed")

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/vaultdb"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -21,15 +23,15 @@ func vaults(each ...func(*sqlite.DB)) vaulttest.Harness {
 		for _, do := range each {
 			do(db)
 		}
-		t.Cleanup(func() { sqlite.RequireCounts(t, db) })
-		tables := db.Vault().Store.(*sqlite.Vault)
+		t.Cleanup(func() { filetest.RequireCounts(t, db.File()) })
+		tables := db.Vault().Store.(*vaultdb.Store)
 		files[tables] = &opened{db, path}
 		return vault.Backend{Store: tables}
 	}
 	return vaulttest.Harness{
-		Open: func(t *testing.T) vault.Backend { return open(t, sqlite.EmptyFile(t)) },
+		Open: func(t *testing.T) vault.Backend { return open(t, filetest.EmptyFile(t)) },
 		Reopen: func(t *testing.T, b vault.Backend) vault.Backend {
-			sqlite.RequireCounts(t, files[b.Store].db)
+			filetest.RequireCounts(t, files[b.Store].db.File())
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)
 		},

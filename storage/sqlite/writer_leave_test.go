@@ -15,7 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -25,7 +28,7 @@ import (
 func TestWriteLeave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, &sqlite.Options{BusyTimeout: 5 * time.Minute})
-	tables := db.Trigger().Store.(*sqlite.Trigger)
+	tables := db.Trigger().Store.(*triggerdb.Store)
 	kept := create(t, db, newEvent())
 	release := holdWrite(t, path)
 
@@ -125,7 +128,7 @@ func TestWriteLeave(t *testing.T) {
 // TestWriteLeaveRunning: a caller whose update function runs when the context ends is
 // answered when the function has ended.
 func TestWriteLeaveRunning(t *testing.T) {
-	db := openAt(t, sqlite.EmptyFile(t), nil)
+	db := openAt(t, filetest.EmptyFile(t), nil)
 	e := create(t, db, newEvent())
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -161,7 +164,7 @@ func TestWriteCancelHalf(t *testing.T) {
 				e := newEvent()
 				e.Trace = map[string]string{"a": "b"}
 				sent := e.Clone()
-				_, created, err := db.Trigger().Store.(*sqlite.Trigger).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
+				_, created, err := db.Trigger().Store.(*triggerdb.Store).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 				clear(e.Context)
 				clear(e.Trace)
 				cancel()
@@ -204,9 +207,9 @@ func TestWriteCancelHalf(t *testing.T) {
 // TestNotifyCancelled: a job wakes the consumers also if the one who added it has left
 // before it was stored.
 func TestNotifyCancelled(t *testing.T) {
-	db := openAt(t, sqlite.EmptyFile(t), nil)
+	db := openAt(t, filetest.EmptyFile(t), nil)
 	woken := make(chan struct{}, 1)
-	defer db.Jobs().NotifyJobs(func(string) {
+	defer db.Jobs().(leases.JobNotifier).NotifyJobs(func(string) {
 		select {
 		case woken <- struct{}{}:
 		default:

@@ -17,6 +17,8 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/filetest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -55,7 +57,7 @@ func TestGroupIsolation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	tables := db.Trigger().Store.(*sqlite.Trigger)
+	tables := db.Trigger().Store.(*triggerdb.Store)
 	keyed := newEvent()
 	keyed.IdempotencyKey = "taken"
 	create(t, db, keyed)
@@ -145,7 +147,7 @@ func TestGroupIsolation(t *testing.T) {
 	assert.Equal(t, int32(1), calls[1].Load(), "an update function ran again after it ended its goroutine")
 	create(t, db, newEvent()) // the writer goes on
 
-	check := func(tables *sqlite.Trigger) {
+	check := func(tables *triggerdb.Store) {
 		t.Helper()
 		for i, e := range failing {
 			got, err := tables.Event(t.Context(), "acme", e.ID)
@@ -166,7 +168,7 @@ func TestGroupIsolation(t *testing.T) {
 	check(tables)
 	require.NoError(t, db.Close())
 	db = openAt(t, path, nil)
-	check(db.Trigger().Store.(*sqlite.Trigger))
+	check(db.Trigger().Store.(*triggerdb.Store))
 	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(1000))
 	require.NoError(t, err)
 	require.Len(t, leases, len(created))
@@ -184,12 +186,12 @@ func triggerClaim(limit int) mortise.Claim {
 // TestPanicAlone: a panic, an exit and a broken constraint as the only operations of
 // their groups, and one after another.
 func TestPanicAlone(t *testing.T) {
-	db := openAt(t, sqlite.EmptyFile(t), nil)
+	db := openAt(t, filetest.EmptyFile(t), nil)
 	keyed := newEvent()
 	keyed.IdempotencyKey = "taken"
 	create(t, db, keyed)
 	e := create(t, db, newEvent())
-	organizations := db.Trigger().Store.(*sqlite.Trigger)
+	organizations := db.Trigger().Store.(*triggerdb.Store)
 	for range 20 {
 		require.Equal(t, "boom", catch(func() {
 			_ = db.Trigger().Store.UpdateEvent(t.Context(), "acme", e.ID, func(*trigger.Event) error { panic("boom") })

@@ -1,0 +1,150 @@
+package triggerdb
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/tracetext"
+	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/file"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// eventColumns are the columns of a new event, in the order of eventArgs.
+const eventColumns = "id, organization, submitted_at, version, " + contentColumns + ", " + progressColumns
+
+// contentColumns hardly ever change; progressColumns change with every attempt.
+const (
+	contentColumns  = "source, instructions, context, body, collection, idempotency_key, body_digest, trace"
+	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at, checked_at"
+	progressCount   = 11
+)
+
+// eventFields are what scanEvent reads, of the table that has this name in a statement.
+func eventFields(of string) string {
+	columns := strings.Split("id, organization, submitted_at, source, instructions, context, collection, idempotency_key, body_digest, trace, "+progressColumns, ", ")
+	for i, column := range columns {
+		columns[i] = of + "." + column
+		if column == "instructions" || column == "context" {
+			columns[i] = "iif(" + of + ".body, (SELECT b." + column + " FROM trigger_bodies AS b WHERE b.event = " + of + ".id), " + columns[i] + ")"
+		}
+	}
+	return strings.Join(columns, ", ")
+}
+
+// eventSize is trigger.Event.Size of a row of trigger_events. octet_length does not read
+// the text.
+const eventSize = "octet_length(instructions) + ifnull(octet_length(context), 0) + octet_length(last_error)" +
+	" + ifnull(octet_length(outcome_summary), 0) + ifnull(octet_length(outcome_data), 0)" +
+	" + iif(body, (SELECT octet_length(b.instructions) + ifnull(octet_length(b.context), 0) FROM trigger_bodies AS b WHERE b.event = trigger_events.id), 0)"
+
+// versionField is the column behind eventFields in eventAnyID.
+const versionField = 21
+
+// maxInline is how many bytes of instructions and context stand in the row of the event.
+// SQLite writes a row anew as a whole, and each attempt changes it twice. So longer ones
+// have a row of their own, of trigger_bodies.
+const maxInline = 2048
+
+// bodyApart reports whether instructions and context have a row of their own.
+func bodyApart(e *trigger.Event) bool { return len(e.Instructions)+len(e.Context) > maxInline }
+
+// statuses are the statuses by the numbers that are stored. The schema knows 2 by heart.
+var statuses = [...]trigger.Status{trigger.StatusReceived, trigger.StatusProcessing, trigger.StatusCompleted, trigger.StatusFailed}
+
+// The numbers that statements name.
+const (
+	received   = "0"
+	processing = "1"
+	completed  = "2"
+	failed     = "3"
+)
+
+func statusNumber(s trigger.Status) (int, error) {
+	if i := slices.Index(statuses[:], s); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("sqlite: unknown status %q", s)
+}
+
+// eventArgs returns the values of eventColumns, copies where the event's owner could
+// change them.
+func eventArgs(e *trigger.Event, version int) ([]any, error) {
+	args := make([]any, 0, 23)
+	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro(), version)
+	args = appendContent(args, e)
+	return appendProgress(args, e)
+}
+
+// appendContent appends the values of contentColumns.
+func appendContent(args []any, e *trigger.Event) []any {
+	args = append(args, e.Source)
+	if bodyApart(e) {
+		args = append(args, "", nil, 1)
+	} else {
+		args = append(args, e.Instructions, file.Text(e.Context, len(e.Context) > 0), 0)
+	}
+	return append(args, file.Blob(bytes.Clone(e.Collection[:]), e.Collection != uuid.Nil),
+		file.Text(e.IdempotencyKey, e.IdempotencyKey != ""), file.Blob(bytes.Clone(e.BodyDigest[:]), e.BodyDigest != [32]byte{}), file.Text(tracetext.Format(e.Trace), e.Trace != nil))
+}
+
+// bodyArgs returns the values of a row of trigger_bodies, nil if the event has none.
+func bodyArgs(e *trigger.Event) []any {
+	if !bodyApart(e) {
+		return nil
+	}
+	return []any{bytes.Clone(e.ID[:]), e.Instructions, file.Text(e.Context, len(e.Context) > 0)}
+}
+
+// appendProgress appends the values of progressColumns, which can be compared.
+func appendProgress(args []any, e *trigger.Event) ([]any, error) {
+	status, err := statusNumber(e.Status)
+	if err != nil {
+		return nil, err
+	}
+	var summary, data any
+	if e.Outcome != nil {
+		summary, data = e.Outcome.Summary, file.Text(e.Outcome.Data, len(e.Outcome.Data) > 0)
+	}
+	return append(args, status, file.Micros(e.StartedAt), file.Micros(e.FinishedAt), e.Attempts, e.LastError, summary, data,
+		e.Generation, file.Micros(e.UnqueuedSince), file.Micros(e.DueAt), file.Micros(e.CheckedAt)), nil
+}
+
+// sameContent reports whether the values of contentColumns are equal.
+func sameContent(a, b *trigger.Event) bool {
+	return a.Source == b.Source && a.Instructions == b.Instructions &&
+		bytes.Equal(a.Context, b.Context) && (a.Context == nil) == (b.Context == nil) &&
+		a.Collection == b.Collection && a.IdempotencyKey == b.IdempotencyKey && a.BodyDigest == b.BodyDigest &&
+		maps.Equal(a.Trace, b.Trace) && (a.Trace == nil) == (b.Trace == nil)
+}
+
+// scanEvent reads a row of eventFields.
+func scanEvent(r *file.Row, e *trigger.Event) (err error) {
+	r.Blob(0, e.ID[:])
+	e.Organization, e.SubmittedAt = r.Text(1), r.Moment(2)
+	e.Source, e.Instructions, e.Context = r.Text(3), r.Text(4), r.Bytes(5)
+	r.Blob(6, e.Collection[:])
+	e.IdempotencyKey = r.Text(7)
+	r.Blob(8, e.BodyDigest[:])
+	if !r.Null(9) {
+		if e.Trace, err = tracetext.Parse(r.Text(9)); err != nil {
+			return err
+		}
+	}
+	status := r.Number(10)
+	if status < 0 || status >= len(statuses) {
+		return fmt.Errorf("sqlite: a row is damaged: there is no status %d", status)
+	}
+	e.Status, e.StartedAt, e.FinishedAt = statuses[status], r.Moment(11), r.Moment(12)
+	e.Attempts, e.LastError = r.Number(13), r.Text(14)
+	if !r.Null(15) {
+		e.Outcome = &trigger.Outcome{Summary: r.Text(15), Data: r.Bytes(16)}
+	}
+	e.Generation, e.UnqueuedSince = r.Number(17), r.Moment(18)
+	e.DueAt, e.CheckedAt = r.Moment(19), r.Moment(20)
+	return nil
+}

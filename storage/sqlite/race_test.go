@@ -1,6 +1,0 @@
-//go:build race
-
-package sqlite
-
-// RaceDetector reports whether the tests run with -race.
-const RaceDetector = true
