@@ -109,7 +109,27 @@ var rows = []row{
 		}),
 		tests: slices.Concat(backendTests, []string{"storage/sqlite/internal/filetest", "internal/testmain"}),
 	},
-	{pkg: "storage/postgres/...", code: slices.Concat(domains, backendHelpers, []string{"audiosearch/columnar"}), tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
+	// PostgreSQL's, in the same form. sqltext has values and conditions as they are written.
+	inside("storage/postgres/internal/sqltext", "internal/tracetext"),
+	inside("storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "internal/turns"),
+	inside("storage/postgres/internal/jobs", "storage/leases", "storage/postgres/internal/engine", "storage/postgres/internal/sqltext"),
+	inside("storage/postgres/internal/triggerdb", "trigger",
+		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "storage/postgres/internal/jobs", "internal/pages"),
+	inside("storage/postgres/internal/authmgmtdb", "authmgmt", "authmgmt/access",
+		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "internal/pages", "internal/roletext"),
+	inside("storage/postgres/internal/vaultdb", "vault", "vault/format", "vault/keyring",
+		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "internal/pages"),
+	inside("storage/postgres/internal/audiosearchdb", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/columnar",
+		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "storage/postgres/internal/jobs", "internal/pages"),
+	{
+		pkg: "storage/postgres/...", module: true,
+		code: slices.Concat(domains, []string{
+			"storage/postgres/internal/engine", "storage/postgres/internal/jobs", "storage/postgres/internal/triggerdb",
+			"storage/postgres/internal/authmgmtdb", "storage/postgres/internal/vaultdb", "storage/postgres/internal/audiosearchdb",
+			"internal/pages", "internal/release",
+		}),
+		tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}),
+	},
 	{pkg: "storage/river/...", code: []string{root, "internal/release"}, tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
 	{pkg: "storage/jetstream/...", code: []string{root, "internal/release"}, tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
 
@@ -175,14 +195,13 @@ func inside(pkg string, code ...string) row {
 }
 
 var (
-	domains        = []string{root, "storage/leases", "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
-	suites         = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
-	backendHelpers = []string{"internal/pages", "internal/release", "internal/roletext", "internal/tracetext", "internal/turns"}
-	backendTests   = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
-	mediaTests     = []string{"storage/leases", "audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
-	anyTests       = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
-	networkCode    = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
-	nobody         = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these
+	domains      = []string{root, "storage/leases", "trigger", "vault", "vault/format", "vault/keyring", "authmgmt", "authmgmt/access", "audiosearch", "audiosearch/metadata", "audiosearch/sound"}
+	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
+	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
+	mediaTests   = []string{"storage/leases", "audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
+	anyTests     = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
+	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
+	nobody       = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these
 )
 
 // root is the package in the module's own folder.

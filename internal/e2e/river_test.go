@@ -52,7 +52,7 @@ func TestRiverSharesTransactions(t *testing.T) {
 	plain, err := river.New(pool, nil)
 	require.NoError(t, err)
 	require.False(t, plain.Shares(backend.Store), "the store adds its jobs to another queue")
-	require.False(t, db.Jobs().Shares(backend.Store), "the store adds its jobs elsewhere")
+	require.False(t, db.Jobs().(mortise.Sharer).Shares(backend.Store), "the store adds its jobs elsewhere")
 	service, err := trigger.New(backend, nil)
 	require.NoError(t, err)
 

@@ -18,13 +18,14 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/audiosearchdb"
 )
 
 // soundStores returns the stores of two processes, and a dataset of one video that is
 // scored.
-func soundStores(t *testing.T, d *database) (one, two *postgres.AudioSearch) {
-	one = d.open(t, nil).AudioSearch().Store.(*postgres.AudioSearch)
-	two = d.open(t, nil).AudioSearch().Store.(*postgres.AudioSearch)
+func soundStores(t *testing.T, d *database) (one, two *audiosearchdb.Store) {
+	one = d.open(t, nil).AudioSearch().Store.(*audiosearchdb.Store)
+	two = d.open(t, nil).AudioSearch().Store.(*audiosearchdb.Store)
 	require.NoError(t, one.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	putVideo(t, one, "v", "1")
 	scoring := audiosearch.Scoring{Model: "m", Window: time.Second, Hop: time.Second, Windows: 2, Classes: []sound.Class{"Bark"}}
@@ -32,7 +33,7 @@ func soundStores(t *testing.T, d *database) (one, two *postgres.AudioSearch) {
 	return one, two
 }
 
-func putVideo(t *testing.T, a *postgres.AudioSearch, id, show string) {
+func putVideo(t *testing.T, a *audiosearchdb.Store, id, show string) {
 	t.Helper()
 	require.NoError(t, a.PutVideos(t.Context(), "acme", "d", []audiosearch.Video{
 		{ID: id, Path: id + ".wav", Metadata: metadata.Map{"show": metadata.String(show)}}}))
@@ -48,7 +49,7 @@ func TestAudioSearchProcesses(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	one, two := soundStores(t, newDatabase(t))
-	found := func(a *postgres.AudioSearch, show string) int {
+	found := func(a *audiosearchdb.Store, show string) int {
 		hits, err := a.Search(ctx, "acme", "d", barks(show))
 		require.NoError(t, err)
 		return len(hits)
@@ -112,7 +113,7 @@ func TestAudioSearchRoom(t *testing.T) {
 	var created, refused atomic.Int64
 	var all sync.WaitGroup
 	for i := range 40 {
-		store := []*postgres.AudioSearch{one, two}[i%2]
+		store := []*audiosearchdb.Store{one, two}[i%2]
 		all.Go(func() {
 			r := audiosearch.Run{ID: int64(i) + 1, Organization: "acme", State: audiosearch.StatePending, CreatedAt: time.Now()}
 			switch err := store.CreateRun(t.Context(), r, room); {
@@ -159,7 +160,7 @@ func TestAudioSearchInTx(t *testing.T) {
 			})
 		}
 		missing := func() (n int) {
-			for _, a := range []*postgres.AudioSearch{one, two} {
+			for _, a := range []*audiosearchdb.Store{one, two} {
 				keys, err := a.MissingKeys(ctx, "acme", "d", []string{id})
 				require.NoError(t, err)
 				n += len(keys)

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/audiosearchdb"
 )
 
 // sounds is the harness of the suites of package audiosearch.
@@ -19,7 +20,7 @@ func sounds(from func(testing.TB) *database) audiosearchtest.Harness {
 	bases := make(map[any]opened)
 	open := func(t *testing.T, d *database) audiosearchtest.Backend {
 		db := d.open(t, nil)
-		tables := db.AudioSearch().Store.(*postgres.AudioSearch)
+		tables := db.AudioSearch().Store.(*audiosearchdb.Store)
 		bases[tables] = opened{db, d}
 		return audiosearchtest.Backend{
 			Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,

@@ -15,28 +15,29 @@ func (db *DB) Queue(opts *leases.Options) *leases.Queue {
 	return leases.New(db.jobs, opts)
 }
 
-// Jobs returns the table of jobs, of all kinds.
-func (db *DB) Jobs() *Jobs { return db.jobs }
+// Jobs returns the table of jobs, of all kinds. It is a [mortise.Sharer] and a
+// [leases.JobNotifier], too.
+func (db *DB) Jobs() mortise.Leases { return db.jobs }
 
-// Trigger returns a Backend for package trigger: a [Trigger] as Store and Keys, and the
-// queue of db with its default settings. Put another one in its place for others: [DB.Queue].
+// Trigger returns a Backend for package trigger: Store and Keys, and the queue of
+// db with its default settings. Put another one in its place for others: [DB.Queue].
 // If Options.Queue is set, it is that one. The Store is a [trigger.Organizations], too, for a
 // host that makes it the Directory.
 func (db *DB) Trigger() trigger.Backend {
 	return trigger.Backend{Store: db.trigger, Queue: db.usualQueue(), Keys: db.trigger}
 }
 
-// AuthMgmt returns a Backend for package authmgmt: an [AuthMgmt] as Store and Directory.
+// AuthMgmt returns a Backend for package authmgmt: Store and Directory.
 func (db *DB) AuthMgmt() authmgmt.Backend {
 	return authmgmt.Backend{Store: db.authmgmt, Directory: db.authmgmt}
 }
 
-// Vault returns a Backend for package vault: a [Vault] as Store.
+// Vault returns a Backend for package vault: a Store.
 func (db *DB) Vault() vault.Backend {
 	return vault.Backend{Store: db.vault}
 }
 
-// AudioSearch returns a Backend for package audiosearch: an [AudioSearch] as Store, and
+// AudioSearch returns a Backend for package audiosearch: a Store, and
 // the queue of db with its default settings. Put another one in its place for others:
 // [DB.Queue]. If Options.Queue is set, it is that one.
 func (db *DB) AudioSearch() audiosearch.Backend {

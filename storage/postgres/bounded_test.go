@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -64,7 +65,7 @@ func TestListenIsNotCancelled(t *testing.T) {
 		return build(c)
 	}
 	db := d.open(t, &postgres.Options{Listen: listen})
-	defer db.Jobs().NotifyJobs(func(string) {})()
+	defer db.Jobs().(leases.JobNotifier).NotifyJobs(func(string) {})()
 	d.awaitListen(t)
 	require.NoError(t, db.Close())
 	require.Zero(t, built.Load())

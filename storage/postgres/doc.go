@@ -47,15 +47,9 @@ package postgres
 
 // A map for those who work on this package.
 //
-// The files that begin with the name of a domain are its room, as in storage/sqlite. jobs.go is
-// the one table of jobs, jobs_claim.go takes jobs from it, jobs_turns.go knows whose turn it is,
-// and jobs_notify.go tells of new ones, here and in other processes. postgres.go has the settings
-// and New, and backends.go the stores: they put the rooms together.
-// The other files are the engine (engine.go), which names no room. migrate.go makes the tables,
-// and inspect.go compares them with migrations/tables.txt, which a test writes. Statements go by
-// session.go, and results.go returns their rows; or by group.go, which puts small writes of many
-// callers into one. group_send.go sends it, late.go together with what the host's queue asks
-// first. If there is a transaction of the host's own, they go within that (intx.go, savepoint.go).
-// Their texts name tables as @.table, which becomes the schema's. Package turns shares the
-// connections. values.go converts the values of columns, errors.go says which failures may be
-// tried again. Read migrations/ beside them.
+// postgres.go has the settings and New, intx.go is about the host's own transactions and queues,
+// and backends.go gives each domain its Backend. What they put together is in internal/, as in
+// storage/sqlite: engine is the way to the database, which knows no table of a domain; jobs is the
+// one table of jobs; triggerdb, authmgmtdb, vaultdb and audiosearchdb keep a domain each, and
+// import the engine, their domain, and jobs. sqltext has values and conditions as they are
+// written. Read internal/engine/migrations beside them.

@@ -2,80 +2,75 @@ package postgres
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-)
 
-// CallsInTx has each call of the stores and queues made in a transaction of the host's, which
-// commits it whatever its error is: a call is a savepoint. So the suites find out what does
-// not work there.
-func CallsInTx(db *DB) {
-	db.hosted = func(ctx context.Context, do func(context.Context) error) error {
-		for tries := 1; ; tries++ {
-			var failed error
-			begun := false
-			err := pgx.BeginFunc(context.WithoutCancel(ctx), db.pool, func(tx pgx.Tx) error {
-				begun = true
-				failed = do(InTx(ctx, tx))
-				return nil
-			})
-			// A pool may have connections that ended while the database was away.
-			if err == nil || begun || tries > int(db.pool.Config().MaxConns) {
-				return errors.Join(failed, err)
-			}
-		}
-	}
-}
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/audiosearchdb"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/authmgmtdb"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/jobs"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/triggerdb"
+)
 
 // Open is New without the comparison of the tables, for schemas that the tests have made.
 func Open(pool *pgxpool.Pool, opts *Options) (*DB, error) { return open(pool, opts) }
 
+// CallsInTx has each call of the stores and queues made in a transaction of the host's.
+func CallsInTx(db *DB) { db.engine.Probe().CallsInTx() }
+
 // ErrTimeout is why a call ends that takes longer than Options.Timeout.
-var ErrTimeout = errTimeout
+var ErrTimeout = engine.Probe{}.Timeout()
 
 // SetNow makes now the clock of the jobs, or the database's again if now is nil.
-func (db *DB) SetNow(now func() time.Time) { db.jobs.clock.now = now }
+func (db *DB) SetNow(now func() time.Time) { db.jobs.Probe().SetNow(now) }
 
 // LookedAtAll returns when a claim of a kind has looked at all jobs.
-func (db *DB) LookedAtAll(kind string) time.Time {
-	of := db.jobs.turns.turns([]string{kind})
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	return of.all
-}
+func (db *DB) LookedAtAll(kind string) time.Time { return db.jobs.Probe().LookedAtAll(kind) }
 
 // ExpectGroup has the next group wait for so many operations until a time, and tells of the
 // size of each group. It waits for the end of those before.
 func (db *DB) ExpectGroup(operations int, until time.Time, each func(size int)) {
-	db.group.mu.Lock()
-	defer db.group.mu.Unlock()
-	for db.group.running {
-		db.group.mu.Unlock()
-		time.Sleep(time.Millisecond)
-		db.group.mu.Lock()
-	}
-	db.group.latest, db.group.until = operations, until
-	db.group.send = func(ctx context.Context, conn *pgxpool.Conn, ops []*op, alone bool) (bool, error) {
-		each(len(ops))
-		return db.sendPipeline(ctx, conn, ops, alone)
-	}
+	db.engine.Probe().ExpectGroup(operations, until, each)
 }
 
 // Describe returns the lines of expected for a schema.
 func Describe(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
-	return describe(ctx, conn, schema, nil)
+	return engine.Probe{}.Describe(ctx, conn, schema)
 }
 
 // Statements are those that DBs were told to note, as they are written in the package.
 var Statements sync.Map
 
 // Note adds the statements that a DB has sent.
-func Note(db *DB) {
-	for text := range db.texts.Range {
-		Statements.Store(text, true)
-	}
-}
+func Note(db *DB) { db.engine.Probe().Note(&Statements) }
+
+// SQL returns a statement as it is sent.
+func (db *DB) SQL(text string) string { return db.engine.Probe().SQL(text) }
+
+// TriggerStatements are those whose plans a test looks at.
+var TriggerStatements = triggerdb.Probe.Statements
+
+// SharedStatements are those that the operations of a group share, with what must be in
+// their plans.
+var SharedStatements = func() map[*engine.Shared]string {
+	all := maps.Clone(triggerdb.Probe.Shared)
+	maps.Copy(all, authmgmtdb.Probe.Shared)
+	return all
+}()
+
+// ByKeptPlans is set before lists, GroupSettings before what a group shares.
+var ByKeptPlans, GroupSettings = engine.Probe{}.Settings()
+
+// What a claim consists of, and the removal of a job.
+var NewJobs, AllJobs, TakeJobs, ClaimSettings, RemoveJob = jobs.Probe{}.Statements()
+
+// Statements of other domains.
+var (
+	UpdateClientAlone = authmgmtdb.Probe.UpdateClientAlone
+	LockToken         = authmgmtdb.Probe.LockToken
+	VocabularyNames   = audiosearchdb.Probe.VocabularyNames
+)

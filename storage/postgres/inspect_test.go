@@ -16,7 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
-var update = flag.Bool("update", false, "write migrations/tables.txt anew")
+var update = flag.Bool("update", false, "write internal/engine/migrations/tables.txt anew")
 
 // connect returns a connection to the database, which the test's end closes.
 func (d *database) connect(t testing.TB) *pgx.Conn {
@@ -27,11 +27,11 @@ func (d *database) connect(t testing.TB) *pgx.Conn {
 	return conn
 }
 
-// TestExpectedTables: migrations/tables.txt is what Migrate makes. After a change of a script, run
-// go test ./storage/postgres -run TestExpectedTables -update.
+// TestExpectedTables: internal/engine/migrations/tables.txt is what Migrate makes. After a change
+// of a script, run go test ./storage/postgres -run TestExpectedTables -update.
 func TestExpectedTables(t *testing.T) {
 	t.Parallel()
-	const file = "migrations/tables.txt"
+	const file = "internal/engine/migrations/tables.txt"
 	lines, err := postgres.Describe(t.Context(), newDatabase(t).connect(t), "mortise")
 	require.NoError(t, err)
 	slices.Sort(lines)

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-)
 
-type hostTxKey struct{}
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
+)
 
 // InTx returns a context under which the calls of a [DB], and of its queues and of services
 // over its stores, are part of tx, the host's own transaction of any isolation level: what
@@ -52,22 +53,33 @@ type hostTxKey struct{}
 // deleted, a key retired, an address invited), PostgreSQL answers with a serialization failure.
 // What goes by all that is stored is refused at these levels: RemoveDeleted, RequireKey and
 // RetireKey, and a PutVault by which columns leave a vault.
-func InTx(ctx context.Context, tx pgx.Tx) context.Context {
-	return context.WithValue(ctx, hostTxKey{}, tx)
-}
+func InTx(ctx context.Context, tx pgx.Tx) context.Context { return engine.InTx(ctx, tx) }
 
 // HostTx returns the transaction that [InTx] has put into ctx. It is for a queue elsewhere in
 // the database whose calls are to be part of it, too: river.Options.Tx of storage/river.
 func HostTx(ctx context.Context) (tx pgx.Tx, ok bool) {
-	tx = hostTx(ctx)
+	tx = engine.HostTx(ctx)
 	return tx, tx != nil
 }
 
-// isHosted reports whether a call is, or is to be, part of a transaction of the host's.
-func (db *engine) isHosted(ctx context.Context) bool { return hostTx(ctx) != nil || db.hosted != nil }
+// TxQueue is a queue that can add a job in a transaction on the database of the stores. Its
+// Shares, as a [mortise.Sharer], asks the store: it has a method SharesWith(q mortise.Queue)
+// bool, which reports whether it adds its jobs to q. If it has also
+//
+//	EnqueueManyTx(ctx context.Context, tx pgx.Tx, jobs []mortise.Job) error
+//
+// then events that many callers submit at a time, and their jobs, share a transaction. ctx is
+// then none of the callers'; after an error each job comes once more by itself. The job of a
+// caller who meets no others comes before its event is known to be new: the first
+// statement of tx takes the event to the server with it, and fails if there is nothing to
+// add a job for. If it cannot be sent at all, the job comes once more. So such a queue
+// must go by the methods of tx, and leave tx.Conn() alone. The event may wait for other
+// transactions: if tx has a method WhenReady(func()), that calls the function when the
+// time of the queue's own statement begins, and never if it does not come to that.
+type TxQueue interface {
+	mortise.Queue
 
-// hostTx returns the host's transaction, or nil.
-func hostTx(ctx context.Context) pgx.Tx {
-	tx, _ := ctx.Value(hostTxKey{}).(pgx.Tx)
-	return tx
+	// EnqueueTx does Enqueue in tx: the job is there once that is committed, and never if
+	// it is rolled back.
+	EnqueueTx(ctx context.Context, tx pgx.Tx, j mortise.Job) error
 }

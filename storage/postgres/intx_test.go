@@ -17,6 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/internal/nightly"
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -41,7 +42,7 @@ func TestInTx(t *testing.T) {
 		return leases
 	}
 	woken := make(chan string, 10)
-	defer db.Jobs().NotifyJobs(func(kind string) { woken <- kind })()
+	defer db.Jobs().(leases.JobNotifier).NotifyJobs(func(kind string) { woken <- kind })()
 	d.awaitListen(t)
 	for i, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
 		order := func(id string, fail error) error {
@@ -175,7 +176,7 @@ func TestNotify(t *testing.T) {
 	d := newDatabase(t)
 	one, other := d.open(t, nil), d.open(t, nil)
 	woken := make(chan string, 1000)
-	defer other.Jobs().NotifyJobs(func(kind string) {
+	defer other.Jobs().(leases.JobNotifier).NotifyJobs(func(kind string) {
 		select {
 		case woken <- kind:
 		default:
@@ -210,7 +211,7 @@ func TestNotifyAtClose(t *testing.T) {
 	d := newDatabase(t)
 	one, other := d.open(t, nil), d.open(t, nil)
 	woken := make(chan string, 10)
-	defer other.Jobs().NotifyJobs(func(kind string) { woken <- kind })()
+	defer other.Jobs().(leases.JobNotifier).NotifyJobs(func(kind string) { woken <- kind })()
 	d.awaitListen(t)
 	kinds := []string{"a", "b", "c", "d"} // a is told of at once, and the others wait a little
 	for _, kind := range kinds {

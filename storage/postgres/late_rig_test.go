@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -55,7 +56,7 @@ func byQuery(ctx context.Context, tx pgx.Tx, id string) error {
 // withQueue is a store whose jobs go to a queue of the test's.
 type withQueue struct {
 	*txQueue
-	store *postgres.Trigger
+	store *triggerdb.Store
 	pool  *pgxpool.Pool
 	sends atomic.Int64           // writes to the server
 	cut   atomic.Pointer[string] // see cutConn

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 )
 
@@ -27,6 +28,6 @@ func TestListenAsPool(t *testing.T) {
 	db, err := postgres.New(ctx, pool, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	defer db.Jobs().NotifyJobs(func(string) {})()
+	defer db.Jobs().(leases.JobNotifier).NotifyJobs(func(string) {})()
 	d.awaitListen(t)
 }

@@ -140,7 +140,7 @@ func TestSharedPlans(t *testing.T) {
 	db, pool := d.open(t, nil), d.pool(t)
 	look := func(when string) {
 		for s, want := range postgres.SharedStatements {
-			text, n := s.Many()
+			text, n := s.Many, len(s.Types)
 			args := make([]any, n)
 			for i := range args {
 				args[i] = "{}"

@@ -9,6 +9,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/audiosearchdb"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/authmgmtdb"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/jobs"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/triggerdb"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/vaultdb"
 )
 
 // Options are the settings of New and Migrate. The zero value means the defaults.
@@ -78,14 +85,27 @@ func checkSchema(name string) error {
 	return nil
 }
 
+var (
+	// ErrClosed is the error of a call after Close.
+	ErrClosed = engine.ErrClosed
+
+	// ErrNoTables is the error of New for a schema that lacks tables: run [Migrate].
+	ErrNoTables = engine.ErrNoTables
+
+	// ErrUnusable is the error of New and Migrate for a schema whose tables another version
+	// has made, or that somebody has changed. Trying again is of no use.
+	ErrUnusable = engine.ErrUnusable
+)
+
 // DB is the tables in a database. It is safe for concurrent use.
 type DB struct {
-	*engine
-	jobs        *Jobs
-	trigger     *Trigger
-	authmgmt    *AuthMgmt
-	vault       *Vault
-	audiosearch *AudioSearch
+	engine      *engine.DB
+	queue       TxQueue // Options.Queue
+	jobs        *jobs.Jobs
+	trigger     *triggerdb.Store
+	authmgmt    *authmgmtdb.Store
+	vault       *vaultdb.Store
+	audiosearch *audiosearchdb.Store
 }
 
 // New returns the tables in the database that pool connects to. The pool stays the host's,
@@ -103,7 +123,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.check(ctx); err != nil {
+	if err := db.engine.Check(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return db, nil
@@ -118,17 +138,17 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	if pool == nil {
 		return nil, errors.New("postgres: New needs a pool")
 	}
-	e := newEngine(pool, o.Schema, o.Timeout, o.Listen, o.Queue)
-	jobs := newJobs(e)
+	e := engine.New(pool, o.Schema, o.Timeout, o.Listen, o.Queue)
+	jobs := jobs.New(e)
 	db := &DB{
-		engine: e, jobs: jobs,
-		trigger:     newTrigger(e, jobs),
-		authmgmt:    newAuthMgmt(e),
-		vault:       newVault(e),
-		audiosearch: newAudioSearch(e, jobs, o.AudioSearchMemory),
+		engine: e, queue: o.Queue, jobs: jobs,
+		trigger:     triggerdb.New(e, jobs),
+		authmgmt:    authmgmtdb.New(e),
+		vault:       vaultdb.New(e),
+		audiosearch: audiosearchdb.New(e, jobs, o.AudioSearchMemory),
 	}
 	if o.Queue == nil {
-		jobs.sharedBy(db.trigger, db.audiosearch)
+		jobs.SharedBy(db.trigger, db.audiosearch)
 	}
 	return db, nil
 }
@@ -136,14 +156,14 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 // Close waits for the group of writes that is under way, and ends what runs in the
 // background. Calls that come later fail with [ErrClosed]. It does not close the pool.
 func (db *DB) Close() error {
-	db.engine.close()
-	db.jobs.close()
+	db.engine.Close()
+	db.jobs.Close()
 	return nil
 }
 
 // Ping returns an error unless the database answers and can be written, and has the tables
 // with their columns.
-func (db *DB) Ping(ctx context.Context) error { return db.engine.ping(ctx) }
+func (db *DB) Ping(ctx context.Context) error { return db.engine.Ping(ctx) }
 
 // DeadRows returns about how many dead rows the tables keep, and for how long the oldest
 // transaction has run that may see dead rows; 0 without such a transaction. Autovacuum removes rows
@@ -151,7 +171,7 @@ func (db *DB) Ping(ctx context.Context) error { return db.engine.ping(ctx) }
 // pg_read_all_stats; standbys with feedback and replication slots, which keep rows as well,
 // do not.
 func (db *DB) DeadRows(ctx context.Context) (rows int64, oldest time.Duration, err error) {
-	return db.engine.deadRows(ctx)
+	return db.engine.DeadRows(ctx)
 }
 
 // Migrate makes the schema if it is not there, and the tables that it lacks, all in one
@@ -179,7 +199,7 @@ func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) error {
 	if err != nil {
 		return err
 	}
-	made, err := migrate(ctx, conn, o.Schema)
+	made, err := engine.Migrate(ctx, conn, o.Schema)
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}

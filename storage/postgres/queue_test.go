@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/storage/queuetest"
 )
 
@@ -32,7 +34,7 @@ func TestQueue(t *testing.T) {
 const breakTimeout = 2 * time.Second
 
 // wrapped is a store of the host's, whose own CreateEvent a service must call.
-type wrapped struct{ *postgres.Trigger }
+type wrapped struct{ *triggerdb.Store }
 
 // TestSharesNoWrapper: jobs share the transactions of the store itself, and of no type that
 // embeds it.
@@ -40,7 +42,7 @@ func TestSharesNoWrapper(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t).open(t, nil)
 	store := db.Trigger().Store
-	require.True(t, db.Jobs().Shares(store))
-	require.True(t, db.Jobs().Shares(db.AudioSearch().Store))
-	require.False(t, db.Jobs().Shares(wrapped{store.(*postgres.Trigger)}))
+	require.True(t, db.Jobs().(mortise.Sharer).Shares(store))
+	require.True(t, db.Jobs().(mortise.Sharer).Shares(db.AudioSearch().Store))
+	require.False(t, db.Jobs().(mortise.Sharer).Shares(wrapped{store.(*triggerdb.Store)}))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/triggerdb"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -26,7 +27,7 @@ func triggerEvent(org string) *trigger.Event {
 }
 
 // triggerStore returns the store of a DB.
-func triggerStore(db *postgres.DB) *postgres.Trigger { return db.Trigger().Store.(*postgres.Trigger) }
+func triggerStore(db *postgres.DB) *triggerdb.Store { return db.Trigger().Store.(*triggerdb.Store) }
 
 // claimTrigger claims the jobs of events that are there.
 func claimTrigger(t *testing.T, db *postgres.DB) []mortise.Lease {

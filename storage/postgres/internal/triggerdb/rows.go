@@ -1,0 +1,115 @@
+package triggerdb
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// eventColumns are the columns of an event, in the order of eventArgs and of eventRow. Of
+// them, those after the third change.
+const (
+	eventColumns = "id, organization, submitted_at, " + eventChanging
+
+	eventChanging = progressColumns + ", " + contentColumns
+
+	// progressColumns change with every attempt; contentColumns hardly ever do, and may be
+	// long.
+	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at, checked_at"
+	contentColumns  = "source, instructions, context, collection, idempotency_key, body_digest, trace"
+)
+
+// statuses are the statuses by the numbers that are stored. The schema knows 2 by heart.
+var statuses = [...]trigger.Status{trigger.StatusReceived, trigger.StatusProcessing, trigger.StatusCompleted, trigger.StatusFailed}
+
+// The numbers that statements name.
+const (
+	received   = "0"
+	processing = "1"
+	completed  = "2"
+	failed     = "3"
+)
+
+// eventArgs returns the values of eventColumns. They are copies.
+func eventArgs(e *trigger.Event) ([]any, error) {
+	args, err := appendProgress([]any{e.ID, sqltext.Bytes(e.Organization), sqltext.Bound(e.SubmittedAt)}, e)
+	return appendContent(args, e), err
+}
+
+// appendProgress appends the values of progressColumns.
+func appendProgress(args []any, e *trigger.Event) ([]any, error) {
+	status := slices.Index(statuses[:], e.Status)
+	if status < 0 {
+		return nil, fmt.Errorf("postgres: unknown status %q", e.Status)
+	}
+	var summary, data any
+	if e.Outcome != nil {
+		summary, data = sqltext.Bytes(e.Outcome.Summary), sqltext.BytesIf(e.Outcome.Data, len(e.Outcome.Data) > 0)
+	}
+	return append(args, int16(status), sqltext.Stamp(e.StartedAt), sqltext.Stamp(e.FinishedAt), int64(e.Attempts), sqltext.Bytes(e.LastError), summary, data,
+		int64(e.Generation), sqltext.Stamp(e.UnqueuedSince), sqltext.Stamp(e.DueAt), sqltext.Stamp(e.CheckedAt)), nil
+}
+
+// appendContent appends the values of contentColumns.
+func appendContent(args []any, e *trigger.Event) []any {
+	var collection any
+	if e.Collection != uuid.Nil {
+		collection = e.Collection
+	}
+	return append(args, sqltext.Bytes(e.Source), sqltext.Bytes(e.Instructions), sqltext.BytesIf(e.Context, len(e.Context) > 0), collection,
+		sqltext.BytesIf(e.IdempotencyKey, e.IdempotencyKey != ""), sqltext.BytesIf(e.BodyDigest[:], e.BodyDigest != [32]byte{}),
+		sqltext.BytesIf(sqltext.TraceText(e.Trace), e.Trace != nil))
+}
+
+// sameContent reports whether the values of contentColumns are equal.
+func sameContent(a, b *trigger.Event) bool {
+	return a.Source == b.Source && a.Instructions == b.Instructions && string(a.Context) == string(b.Context) &&
+		a.Collection == b.Collection && a.IdempotencyKey == b.IdempotencyKey && a.BodyDigest == b.BodyDigest &&
+		maps.Equal(a.Trace, b.Trace) && (a.Trace == nil) == (b.Trace == nil)
+}
+
+// eventRow is a row of eventColumns.
+type eventRow struct {
+	e      trigger.Event
+	status int16
+
+	submitted, started, finished, unqueued, due, checked pgtype.Timestamptz
+	collection                                           pgtype.UUID
+
+	org, lastError, summary, data, source, instructions, context, key, digest, trace []byte
+}
+
+// to is where the row is scanned to.
+func (r *eventRow) to() []any {
+	return []any{&r.e.ID, &r.org, &r.submitted,
+		&r.status, &r.started, &r.finished, &r.e.Attempts, &r.lastError, &r.summary, &r.data,
+		&r.e.Generation, &r.unqueued, &r.due, &r.checked,
+		&r.source, &r.instructions, &r.context, &r.collection, &r.key, &r.digest, &r.trace}
+}
+
+// event returns what was scanned.
+func (r *eventRow) event() (e trigger.Event, err error) {
+	if r.status < 0 || int(r.status) >= len(statuses) || len(r.digest) != 0 && len(r.digest) != len(e.BodyDigest) {
+		return e, fmt.Errorf("postgres: the row of the event %s is damaged", r.e.ID)
+	}
+	e = r.e
+	e.Organization, e.Status = string(r.org), statuses[r.status]
+	e.SubmittedAt, e.StartedAt, e.FinishedAt = sqltext.TimeOf(r.submitted), sqltext.TimeOf(r.started), sqltext.TimeOf(r.finished)
+	e.UnqueuedSince, e.DueAt, e.CheckedAt = sqltext.TimeOf(r.unqueued), sqltext.TimeOf(r.due), sqltext.TimeOf(r.checked)
+	e.LastError, e.Source, e.Instructions = string(r.lastError), string(r.source), string(r.instructions)
+	e.Context, e.IdempotencyKey = json.RawMessage(r.context), string(r.key)
+	e.Collection = r.collection.Bytes
+	copy(e.BodyDigest[:], r.digest)
+	if r.summary != nil {
+		e.Outcome = &trigger.Outcome{Summary: string(r.summary), Data: json.RawMessage(r.data)}
+	}
+	e.Trace, err = sqltext.TraceMap(r.trace)
+	return e, err
+}
