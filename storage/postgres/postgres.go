@@ -156,8 +156,7 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 // Close waits for the group of writes that is under way, and ends what runs in the
 // background. Calls that come later fail with [ErrClosed]. It does not close the pool.
 func (db *DB) Close() error {
-	db.engine.Close()
-	db.jobs.Close()
+	db.engine.Close(db.jobs.Close)
 	return nil
 }
 

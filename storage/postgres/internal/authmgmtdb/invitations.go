@@ -99,7 +99,7 @@ func (a *Store) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exc
 
 // Invitation implements [authmgmt.Invitations].
 func (a *Store) Invitation(ctx context.Context, org, id string) (i authmgmt.Invitation, err error) {
-	return engine.One(engine.ListOf(ctx, a.db, org, scanInvitation, invitationByID, sqltext.Bytes(org), sqltext.Bytes(id)))
+	return engine.FirstOf(ctx, a.db, org, scanInvitation, invitationByID, sqltext.Bytes(org), sqltext.Bytes(id))
 }
 
 // UpdateInvitation implements [authmgmt.Invitations].

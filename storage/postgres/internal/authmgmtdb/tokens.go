@@ -74,9 +74,7 @@ func (a *Store) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt.Au
 
 // TokenByDigest implements [authmgmt.Tokens].
 func (a *Store) TokenByDigest(ctx context.Context, digest [32]byte) (t authmgmt.Token, err error) {
-	return engine.ReadOf(ctx, a.db, engine.NoOrg, func(s *engine.Session) (authmgmt.Token, error) {
-		return engine.One(engine.Collect(s, scanToken, tokenByDigest, digest[:]))
-	})
+	return engine.FirstOf(ctx, a.db, engine.NoOrg, scanToken, tokenByDigest, digest[:])
 }
 
 // UpdateToken implements [authmgmt.Tokens].

@@ -24,7 +24,7 @@ type DB struct {
 	schema   string
 	timeout  time.Duration   // of a call
 	listenBy *pgx.ConnConfig // Options.Listen
-	Queue    TxQueue         // Options.Queue
+	queue    TxQueue         // Options.Queue
 
 	texts sync.Map // of statements: as they are written here, as they are sent
 	// places: one organization has half of the connections at a time at most. Calls that
@@ -46,7 +46,7 @@ var ErrClosed = errors.New("postgres: the database is closed")
 
 func New(pool *pgxpool.Pool, schema string, timeout time.Duration, listenBy *pgx.ConnConfig, queue TxQueue) *DB {
 	db := &DB{
-		pool: pool, schema: schema, timeout: timeout, listenBy: listenBy, Queue: queue,
+		pool: pool, schema: schema, timeout: timeout, listenBy: listenBy, queue: queue,
 		places: turns.New(math.MaxInt, int(pool.Config().MaxConns)/2), closed: make(chan struct{}),
 	}
 	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
@@ -54,12 +54,14 @@ func New(pool *pgxpool.Pool, schema string, timeout time.Duration, listenBy *pgx
 	return db
 }
 
-// Close waits for the groups of writes that are under way, and ends the listening for commits.
-func (db *DB) Close() {
+// Close waits for the groups of writes that are under way, calls rooms to end what theirs have
+// running, and ends the listening for commits, whose functions may take long.
+func (db *DB) Close(rooms func()) {
 	db.closing.Do(func() {
 		close(db.closed)
 		db.group.close()
 		db.withJobs.close()
+		rooms()
 		db.commits.close()
 	})
 }
@@ -67,18 +69,18 @@ func (db *DB) Close() {
 // Schema is the name of the schema.
 func (db *DB) Schema() string { return db.schema }
 
-// Closed is closed by close.
+// Closed is closed by Close.
 func (db *DB) Closed() <-chan struct{} { return db.closed }
 
 // QueueIs reports whether q is the host's queue.
 func (db *DB) QueueIs(q mortise.Queue) bool {
-	return db.Queue != nil && mortise.Queue(db.Queue) == q
+	return db.queue != nil && mortise.Queue(db.queue) == q
 }
 
 // HasQueue reports whether the host has a queue, and whether it takes many jobs at a time.
 func (db *DB) HasQueue() (has, takesMany bool) {
-	_, takesMany = db.Queue.(manyTxQueue)
-	return db.Queue != nil, takesMany
+	_, takesMany = db.queue.(manyTxQueue)
+	return db.queue != nil, takesMany
 }
 
 // Aside calls do with a connection, for no caller and beside their turns, also after close. do

@@ -64,7 +64,7 @@ func (db *DB) sendWithJobs(ctx context.Context, conn *pgxpool.Conn, ops []*op, a
 	}
 	var refused error
 	if len(jobs) > 0 {
-		refused = db.Queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs)
+		refused = db.queue.(manyTxQueue).EnqueueManyTx(ctx, tx, jobs)
 	}
 	switch err := tx.flush(ctx); {
 	case errors.Is(err, errNothingStored):

@@ -38,6 +38,11 @@ func Collect[T any](s *Session, scan func(pgx.Rows) (T, error), text string, arg
 	return all, err
 }
 
+// FirstOf is ReadOf for the first row of a statement, or ErrNotFound.
+func FirstOf[T any](ctx context.Context, db *DB, org string, scan func(pgx.Rows) (T, error), text string, args ...any) (T, error) {
+	return ReadOf(ctx, db, org, func(s *Session) (T, error) { return One(Collect(s, scan, text, args...)) })
+}
+
 // One returns the first of the rows, or ErrNotFound.
 func One[T any](found []T, err error) (T, error) {
 	var none T

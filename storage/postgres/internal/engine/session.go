@@ -136,10 +136,10 @@ func (s *Session) CopyFrom(table string, columns []string, rows pgx.CopyFromSour
 
 // Enqueue adds a job to the host's queue, in the transaction of Transact, if the host has one.
 func (s *Session) Enqueue(j *mortise.Job) (elsewhere bool, err error) {
-	if s.db.Queue == nil {
+	if s.db.queue == nil {
 		return false, nil
 	}
-	return true, s.db.Queue.EnqueueTx(s.ctx, s.q.(pgx.Tx), *j)
+	return true, s.db.queue.EnqueueTx(s.ctx, s.q.(pgx.Tx), *j)
 }
 
 func (q *Queued) Add(text string, args ...any) *pgx.QueuedQuery {

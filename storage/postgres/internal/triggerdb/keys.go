@@ -51,7 +51,7 @@ func (t *Store) CreateKey(ctx context.Context, k trigger.APIKey) error {
 
 // KeyByDigest implements [trigger.APIKeys].
 func (t *Store) KeyByDigest(ctx context.Context, digest [32]byte) (k trigger.APIKey, err error) {
-	return engine.One(engine.ListOf(ctx, t.db, engine.NoOrg, scanKey, keyByDigest, digest[:]))
+	return engine.FirstOf(ctx, t.db, engine.NoOrg, scanKey, keyByDigest, digest[:])
 }
 
 // UpdateKey implements [trigger.APIKeys].
