@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,49 +30,66 @@ import (
 // deleting is a domain of which organizations are deleted.
 type deleting struct {
 	name   string
-	fill   func(t *testing.T, db *sqlite.DB, org string) // puts rows into most tables
-	mark   func(ctx context.Context, db *sqlite.DB, org string) error
+	fill   func(t *testing.T, db *sqlite.DB, org string)
+	mark   func(ctx context.Context, db *sqlite.DB, org string, by mortise.Actor) error
 	remove func(ctx context.Context, db *sqlite.DB, org string, limit int) (more bool, err error)
-	reads  func(ctx context.Context, db *sqlite.DB, org string) bool // whether its data are there
-	left   map[string]int                                            // rows that stay of the organization
+	read   func(ctx context.Context, db *sqlite.DB, org string) error           // ErrNotFound: its data are gone
+	by     func(ctx context.Context, db *sqlite.DB, org string) []mortise.Actor // of the audit events that it has; nil: no trail
+	left   map[string]int                                                       // rows that stay of the organization
 }
 
 var deletions = []deleting{
 	{
 		"vault", fillVault,
-		func(ctx context.Context, db *sqlite.DB, org string) error {
-			_, err := db.Vault().Store.MarkDeleted(ctx, org, filetest.SomeTime, vault.AuditEvent{ID: uuid.New(), Organization: org, At: filetest.SomeTime})
+		func(ctx context.Context, db *sqlite.DB, org string, by mortise.Actor) error {
+			e := vault.AuditEvent{ID: uuid.New(), Organization: org, At: filetest.SomeTime, Kind: mortise.KindOrganizationDeleted, Actor: by}
+			_, err := db.Vault().Store.MarkDeleted(ctx, org, filetest.SomeTime, e)
 			return err
 		},
 		func(ctx context.Context, db *sqlite.DB, org string, limit int) (more bool, err error) {
 			_, more, err = db.Vault().Store.RemoveDeleted(ctx, org, limit)
 			return more, err
 		},
-		func(ctx context.Context, db *sqlite.DB, org string) bool {
+		func(ctx context.Context, db *sqlite.DB, org string) error {
 			_, err := db.Vault().Store.Vault(ctx, org, "v1")
-			return err == nil
+			return err
+		},
+		func(ctx context.Context, db *sqlite.DB, org string) (by []mortise.Actor) {
+			page, err := db.Vault().Store.ListAuditEvents(ctx, org, vault.AuditQuery{Limit: 100})
+			for _, e := range page.Items {
+				by = append(by, e.Actor)
+			}
+			return orError(by, err)
 		},
 		map[string]int{"vault_deleted_orgs": 1, "vault_audit": 1},
 	},
 	{
 		"authmgmt", fillAuthMgmt,
-		func(ctx context.Context, db *sqlite.DB, org string) error {
-			_, err := db.AuthMgmt().Store.MarkDeleted(ctx, org, filetest.SomeTime, authmgmt.AuditEvent{ID: uuid.New(), Organization: org, At: filetest.SomeTime})
+		func(ctx context.Context, db *sqlite.DB, org string, by mortise.Actor) error {
+			e := authmgmt.AuditEvent{ID: uuid.New(), Organization: org, At: filetest.SomeTime, Kind: mortise.KindOrganizationDeleted, Actor: by}
+			_, err := db.AuthMgmt().Store.MarkDeleted(ctx, org, filetest.SomeTime, e)
 			return err
 		},
 		func(ctx context.Context, db *sqlite.DB, org string, limit int) (more bool, err error) {
 			_, more, err = db.AuthMgmt().Store.RemoveDeleted(ctx, org, limit)
 			return more, err
 		},
-		func(ctx context.Context, db *sqlite.DB, org string) bool {
+		func(ctx context.Context, db *sqlite.DB, org string) error {
 			_, err := db.AuthMgmt().Store.Client(ctx, org, "robot0")
-			return err == nil
+			return err
+		},
+		func(ctx context.Context, db *sqlite.DB, org string) (by []mortise.Actor) {
+			page, err := db.AuthMgmt().Store.ListAuditEvents(ctx, org, authmgmt.AuditQuery{Limit: 100})
+			for _, e := range page.Items {
+				by = append(by, e.Actor)
+			}
+			return orError(by, err)
 		},
 		map[string]int{"authmgmt_deleted": 1, "authmgmt_audit": 1},
 	},
 	{
 		"trigger", fillTrigger,
-		func(ctx context.Context, db *sqlite.DB, org string) error {
+		func(ctx context.Context, db *sqlite.DB, org string, _ mortise.Actor) error {
 			_, err := db.Trigger().Store.MarkDeleted(ctx, org, filetest.SomeTime)
 			return err
 		},
@@ -79,15 +97,19 @@ var deletions = []deleting{
 			_, more, err = db.Trigger().Store.RemoveDeleted(ctx, org, limit)
 			return more, err
 		},
-		func(ctx context.Context, db *sqlite.DB, org string) bool {
+		func(ctx context.Context, db *sqlite.DB, org string) error {
 			page, err := db.Trigger().Store.ListEvents(ctx, org, trigger.EventQuery{Limit: 1})
-			return err == nil && len(page.Items) > 0
+			if err == nil && len(page.Items) == 0 {
+				err = mortise.ErrNotFound
+			}
+			return err
 		},
+		nil,
 		map[string]int{"trigger_deleted": 1},
 	},
 	{
 		"audiosearch", fillAudioSearch,
-		func(ctx context.Context, db *sqlite.DB, org string) error {
+		func(ctx context.Context, db *sqlite.DB, org string, _ mortise.Actor) error {
 			_, err := db.AudioSearch().Store.MarkDeleted(ctx, org, filetest.SomeTime)
 			return err
 		},
@@ -95,10 +117,11 @@ var deletions = []deleting{
 			_, more, err = db.AudioSearch().Store.RemoveDeleted(ctx, org, limit)
 			return more, err
 		},
-		func(ctx context.Context, db *sqlite.DB, org string) bool {
+		func(ctx context.Context, db *sqlite.DB, org string) error {
 			_, err := db.AudioSearch().Store.Dataset(ctx, org, "d")
-			return err == nil
+			return err
 		},
+		nil,
 		map[string]int{"audiosearch_deleted": 1},
 	},
 }
@@ -132,6 +155,12 @@ func fillAuthMgmt(t *testing.T, db *sqlite.DB, org string) {
 		token := authmgmt.Token{ID: uuid.New(), Organization: org, Subject: id, Digest: digest, CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
 		require.NoError(t, s.CreateToken(ctx, token, event()))
 	}
+	require.NoError(t, db.AuthMgmt().Directory.(authmgmt.Organizations).UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
+		o.RBAC = true
+		return event(), nil
+	}))
+	i := authmgmt.Invitation{Organization: org, ID: "i", Email: "ada@example.com", Name: "Ada", CreatedAt: at, ExpiresAt: at.Add(time.Hour)}
+	require.NoError(t, s.CreateInvitation(ctx, i, false, event()))
 }
 
 func fillTrigger(t *testing.T, db *sqlite.DB, org string) {
@@ -142,6 +171,13 @@ func fillTrigger(t *testing.T, db *sqlite.DB, org string) {
 		_, _, err := s.CreateEventAndAdd(t.Context(), e, time.Time{}, e.Job())
 		require.NoError(t, err)
 	}
+	require.NoError(t, s.(trigger.Organizations).UpdateOrganization(t.Context(), org, func(o *trigger.Organization) error {
+		o.SetCollection(uuid.UUID{1}, true)
+		return nil
+	}))
+	id := uuid.New()
+	k := trigger.APIKey{ID: id, Organization: org, Digest: [32]byte(append(id[:], id[:]...)), CreatedAt: filetest.SomeTime}
+	require.NoError(t, s.(trigger.APIKeys).CreateKey(t.Context(), k))
 }
 
 func fillAudioSearch(t *testing.T, db *sqlite.DB, org string) {
@@ -156,8 +192,12 @@ func fillAudioSearch(t *testing.T, db *sqlite.DB, org string) {
 		scoring := audiosearch.Scoring{Model: "m", Windows: 2, Classes: []sound.Class{"dog", "cat"}}
 		require.NoError(t, s.PutScoring(ctx, org, "d", v.ID, v.Path, scoring, [][]uint16{{1, 2}, {3, 4}}))
 	}
+	part := audiosearch.Part{Video: "v7", Path: "p", Model: "m", Classes: []sound.Class{"dog", "cat"}}
+	_, err := s.PutPart(ctx, org, "d", part, [][]uint16{{1, 2}, {3, 4}})
+	require.NoError(t, err)
+	require.NoError(t, s.SetModel(ctx, org, "d", audiosearch.ModelChange{Family: "f", To: "m", At: filetest.SomeTime}))
 	r := audiosearch.Run{Organization: org, ID: int64(len(org)), State: audiosearch.StateQueued}
-	require.NoError(t, s.CreateRun(ctx, r, 10))
+	require.NoError(t, s.(audiosearch.TxStore).CreateRunAndAdd(ctx, r, 10, r.Job()))
 }
 
 // rowsOfTables says how many rows each table of the database has.
@@ -226,33 +266,47 @@ func killWhileDeleting(t *testing.T, d deleting, place string) {
 	_ = child.Wait()
 
 	db = openAt(t, path, nil)
-	require.True(t, d.reads(ctx, db, "stays"))
-	require.Equal(t, place == "in the mark", d.reads(ctx, db, "acme"))
-	now := rowsOfTables(t, db)
-	if place == "in the mark" {
+	require.NoError(t, d.read(ctx, db, "stays"))
+	now, marked := rowsOfTables(t, db), maps.Clone(full)
+	for table, rows := range d.left {
+		marked[table] += rows
+	}
+	by := mortise.Actor("killed")
+	switch place {
+	case "in the mark":
 		require.Equal(t, full, now)
+		require.NoError(t, d.read(ctx, db, "acme"))
 		_, err := d.remove(ctx, db, "acme", 1000)
 		require.ErrorIs(t, err, mortise.ErrNotFound, "it is not marked")
-		require.NoError(t, d.mark(ctx, db, "acme"))
-		require.False(t, d.reads(ctx, db, "acme"))
-	} else {
-		sum := func(rows map[string]int) (n int) {
-			for _, of := range rows {
-				n += of
-			}
-			return n
+		by = "next"
+	case "after a step":
+		require.NotEqual(t, marked, now)
+		for table, rows := range now {
+			require.LessOrEqual(t, rows, marked[table], table)
 		}
-		marked := sum(full) + sum(d.left)
-		require.Equal(t, place == "after a step", sum(now) < marked, "a step is done or is not: %v", now)
-		require.LessOrEqual(t, sum(now), marked)
+	default:
+		require.Equal(t, marked, now, "a step is done or is not")
 	}
+	require.NoError(t, d.mark(ctx, db, "acme", "next")) // as the service does that goes on
+	require.ErrorIs(t, d.read(ctx, db, "acme"), mortise.ErrNotFound)
 	for more := true; more; {
 		more, err = d.remove(ctx, db, "acme", 7)
 		require.NoError(t, err)
 	}
 	require.Equal(t, left, rowsOfTables(t, db))
 	require.Empty(t, filetest.Numbers(t, db.File(), "/* of a test */ SELECT 1 FROM pragma_foreign_key_check"))
-	require.True(t, d.reads(ctx, db, "stays"))
+	require.NoError(t, d.read(ctx, db, "stays"))
+	if d.by != nil {
+		require.Equal(t, []mortise.Actor{by}, d.by(ctx, db, "acme"))
+	}
+}
+
+// orError returns actors, or one that is an error's text.
+func orError(by []mortise.Actor, err error) []mortise.Actor {
+	if err != nil {
+		return []mortise.Actor{mortise.Actor(err.Error())}
+	}
+	return by
 }
 
 // stopWhileDeleting deletes up to a place, tells of it, and waits to be killed there.
@@ -266,7 +320,7 @@ func stopWhileDeleting(t *testing.T, path string, d deleting, place string) {
 	if place == "in the mark" {
 		db.File().Probe().Inside(stop)
 	}
-	require.NoError(t, d.mark(t.Context(), db, "acme"))
+	require.NoError(t, d.mark(t.Context(), db, "acme", "killed"))
 	if place == "in a step" {
 		db.File().Probe().Inside(stop)
 	}

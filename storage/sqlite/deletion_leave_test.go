@@ -26,7 +26,7 @@ func TestLeaveDeletion(t *testing.T) {
 	require.NoError(t, err)
 	for _, d := range deletions {
 		d.fill(t, db, "goes")
-		require.NoError(t, d.mark(ctx, db, "goes"))
+		require.NoError(t, d.mark(ctx, db, "goes", "ops"))
 	}
 	step := func(do func(ctx context.Context) (int, bool, error)) func(ctx context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {

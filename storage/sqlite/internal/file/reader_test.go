@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -171,4 +172,17 @@ func TestPanicInARead(t *testing.T) {
 	for range 2 * cap(db.finder.conns) {
 		require.Equal(t, before+1, count())
 	}
+}
+
+// TestEnoughOfADamagedRow: a query whose function has had enough ends without an error, unless
+// the row in which it ended is damaged.
+func TestEnoughOfADamagedRow(t *testing.T) {
+	f, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), defaults)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	rows := 0
+	enough := func(r *Row) error { rows++; _ = r.Number(0); return ErrEnough }
+	require.NoError(t, f.Find(t.Context(), NoOrg, "VALUES (1), (2)", nil, enough))
+	require.Equal(t, 1, rows)
+	require.ErrorContains(t, f.Find(t.Context(), NoOrg, "VALUES ('text'), (2)", nil, enough), "damaged")
 }
