@@ -25,7 +25,7 @@ type row struct {
 // The domains are the floor. Plugs and backends stand on them, the HTTP adapter beside
 // the backends. The examples see what a stranger sees, and only the end-to-end tests see
 // everything. Nobody imports those two.
-var rows = []row{
+var rows = slices.Concat([]row{
 	// The root, which all domains share. It is below everything but the helpers.
 	{pkg: root, code: []string{"internal/..."}, tests: []string{
 		// The fakes of two domains share a clock in an Example.
@@ -87,49 +87,7 @@ var rows = []row{
 	{pkg: "storage/leases", code: []string{root, "internal/..."}, tests: []string{"storage/queuetest", "storage/memory"}},
 	{pkg: "storage/queuetest", code: []string{root, "storage/leases", sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/pages", "internal/..."}), tests: backendTests},
-	// The engine of SQLite, a room for jobs and each domain, and the house that puts them
-	// together. A room imports the engine and its domain, and of other rooms that of the jobs.
-	inside("storage/sqlite/internal/file", "internal/durable", "internal/turns"),
-	inside("storage/sqlite/internal/audit", "storage/sqlite/internal/file", "internal/pages"),
-	inside("storage/sqlite/internal/filetest", "storage/sqlite/internal/file", "internal/testmain"),
-	inside("storage/sqlite/internal/jobs", "storage/leases", "storage/sqlite/internal/file", "internal/tracetext"),
-	inside("storage/sqlite/internal/triggerdb", "trigger",
-		"storage/sqlite/internal/file", "storage/sqlite/internal/jobs", "internal/pages", "internal/tracetext"),
-	inside("storage/sqlite/internal/authmgmtdb", "authmgmt", "authmgmt/access",
-		"storage/sqlite/internal/file", "storage/sqlite/internal/audit", "internal/pages", "internal/roletext"),
-	inside("storage/sqlite/internal/vaultdb", "vault", "vault/format", "vault/keyring",
-		"storage/sqlite/internal/file", "storage/sqlite/internal/audit", "internal/pages"),
-	inside("storage/sqlite/internal/audiosearchdb", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/columnar",
-		"storage/sqlite/internal/file", "storage/sqlite/internal/jobs", "internal/pages", "internal/tracetext"),
-	{
-		pkg: "storage/sqlite/...", module: true,
-		code: slices.Concat(domains, []string{
-			"storage/sqlite/internal/file", "storage/sqlite/internal/jobs", "storage/sqlite/internal/triggerdb", "storage/sqlite/internal/authmgmtdb",
-			"storage/sqlite/internal/vaultdb", "storage/sqlite/internal/audiosearchdb", "internal/durable", "internal/release",
-		}),
-		tests: slices.Concat(backendTests, []string{"storage/sqlite/internal/filetest", "internal/testmain"}),
-	},
-	// PostgreSQL's, in the same form. sqltext has values and conditions as they are written.
-	inside("storage/postgres/internal/sqltext", "internal/tracetext"),
-	inside("storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "internal/turns"),
-	inside("storage/postgres/internal/jobs", "storage/leases", "storage/postgres/internal/engine", "storage/postgres/internal/sqltext"),
-	inside("storage/postgres/internal/triggerdb", "trigger",
-		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "storage/postgres/internal/jobs", "internal/pages"),
-	inside("storage/postgres/internal/authmgmtdb", "authmgmt", "authmgmt/access",
-		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "internal/pages", "internal/roletext"),
-	inside("storage/postgres/internal/vaultdb", "vault", "vault/format", "vault/keyring",
-		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "internal/pages"),
-	inside("storage/postgres/internal/audiosearchdb", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/columnar",
-		"storage/postgres/internal/engine", "storage/postgres/internal/sqltext", "storage/postgres/internal/jobs", "internal/pages"),
-	{
-		pkg: "storage/postgres/...", module: true,
-		code: slices.Concat(domains, []string{
-			"storage/postgres/internal/engine", "storage/postgres/internal/jobs", "storage/postgres/internal/triggerdb",
-			"storage/postgres/internal/authmgmtdb", "storage/postgres/internal/vaultdb", "storage/postgres/internal/audiosearchdb",
-			"internal/pages", "internal/release",
-		}),
-		tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}),
-	},
+}, roomsOf("storage/sqlite", "file", "audit"), roomsOf("storage/postgres", "engine", "sqltext"), []row{
 	{pkg: "storage/river/...", code: []string{root, "internal/release"}, tests: slices.Concat(backendTests, []string{"internal/testmain", "internal/pgserver"}), module: true},
 	{pkg: "storage/jetstream/...", code: []string{root, "internal/release"}, tests: slices.Concat(backendTests, []string{"internal/testmain"}), module: true},
 
@@ -160,7 +118,7 @@ var rows = []row{
 	{pkg: "internal/pgserver", code: []string{"internal/testmain"}},
 	{pkg: "internal/fault", code: []string{root, "storage/leases"}},
 
-	// What puts the names of files on the disk.
+	// It puts the names of files on the disk.
 	{pkg: "internal/durable"},
 
 	// What the domains do alike about lost jobs.
@@ -184,14 +142,32 @@ var rows = []row{
 
 	// Helpers of the core module: each other, and the root, which they serve.
 	{pkg: "internal/...", code: []string{root}},
-}
+})
 
-// inside is the row of a package inside a nested module, whose tests may import what a
-// backend's do, and the module's filetest.
-func inside(pkg string, code ...string) row {
-	return row{pkg: pkg, code: append(code, root), inner: true, tests: slices.Concat(
-		backendTests, []string{"storage/sqlite/internal/filetest", "internal/testmain"},
-	)}
+// roomsOf returns the rows of a backend: the engine, packages that rooms share, a room for jobs
+// and one for each domain, and the house that puts them together. A room imports the engine, its
+// domain, and no other room but jobs.
+func roomsOf(backend, engine, shared string) []row {
+	in := func(name string) string { return backend + "/internal/" + name }
+	tests := slices.Concat(backendTests, []string{in("filetest"), "internal/testmain", "internal/pgserver"})
+	room := func(name string, code ...string) row {
+		return row{pkg: in(name), inner: true, code: append(code, root, in(engine), in(shared), "internal/pages", "internal/tracetext"), tests: tests}
+	}
+	return []row{
+		{pkg: in("sqltext"), inner: true, code: []string{"internal/tracetext"}, tests: tests},
+		{pkg: in(engine), inner: true, code: []string{root, in("sqltext"), "internal/durable", "internal/turns"}, tests: tests},
+		{pkg: in("audit"), inner: true, code: []string{root, in(engine), "internal/pages"}, tests: tests},
+		{pkg: in("filetest"), inner: true, code: []string{in(engine), "internal/testmain"}},
+		room("jobs", "storage/leases"),
+		room("triggerdb", "trigger", in("jobs")),
+		room("authmgmtdb", "authmgmt", "authmgmt/access", "internal/roletext"),
+		room("vaultdb", "vault", "vault/format", "vault/keyring"),
+		room("audiosearchdb", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/columnar", in("jobs")),
+		{pkg: backend + "/...", module: true, tests: tests, code: slices.Concat(domains, []string{
+			in(engine), in("jobs"), in("triggerdb"), in("authmgmtdb"), in("vaultdb"), in("audiosearchdb"),
+			"internal/durable", "internal/pages", "internal/release",
+		})},
+	}
 }
 
 var (

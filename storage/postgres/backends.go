@@ -10,7 +10,7 @@ import (
 )
 
 // Queue returns a queue over this database's jobs, of all kinds. Options may be nil. A job
-// wakes the idle consumers of this process at once, and those of others by NOTIFY.
+// wakes the idle consumers of this process at once, and other processes' by NOTIFY.
 func (db *DB) Queue(opts *leases.Options) *leases.Queue {
 	return leases.New(db.jobs, opts)
 }

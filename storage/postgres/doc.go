@@ -47,9 +47,9 @@ package postgres
 
 // A map for those who work on this package.
 //
-// postgres.go has the settings and New, intx.go is about the host's own transactions and queues,
-// and backends.go gives each domain its Backend. What they put together is in internal/, as in
-// storage/sqlite: engine is the way to the database, which knows no table of a domain; jobs is the
-// one table of jobs; triggerdb, authmgmtdb, vaultdb and audiosearchdb keep a domain each, and
-// import the engine, their domain, and jobs. sqltext has values and conditions as they are
+// postgres.go has the settings and New, intx.go is about the host's own transactions and
+// queues, and backends.go gives each domain its Backend. The parts are in internal/, as in
+// storage/sqlite: engine is the way to the database, which knows no table of a domain; jobs is
+// the one table of jobs; triggerdb, authmgmtdb, vaultdb and audiosearchdb keep a domain each,
+// and import the engine, their domain, and jobs. sqltext has values and conditions as they are
 // written. Read internal/engine/migrations beside them.

@@ -32,7 +32,7 @@ func (db *DB) SetNow(now func() time.Time) { db.jobs.Probe().SetNow(now) }
 func (db *DB) LookedAtAll(kind string) time.Time { return db.jobs.Probe().LookedAtAll(kind) }
 
 // ExpectGroup has the next group wait for so many operations until a time, and tells of the
-// size of each group. It waits for the end of those before.
+// size of each group. It waits for the end of earlier groups.
 func (db *DB) ExpectGroup(operations int, until time.Time, each func(size int)) {
 	db.engine.Probe().ExpectGroup(operations, until, each)
 }
@@ -42,7 +42,7 @@ func Describe(ctx context.Context, conn *pgx.Conn, schema string) ([]string, err
 	return engine.Probe{}.Describe(ctx, conn, schema)
 }
 
-// Statements are those that DBs were told to note, as they are written in the package.
+// Statements are the ones that DBs have sent, as they are written in the package.
 var Statements sync.Map
 
 // Note adds the statements that a DB has sent.
@@ -51,21 +51,21 @@ func Note(db *DB) { db.engine.Probe().Note(&Statements) }
 // SQL returns a statement as it is sent.
 func (db *DB) SQL(text string) string { return db.engine.Probe().SQL(text) }
 
-// TriggerStatements are those whose plans a test looks at.
+// TriggerStatements are the statements of triggers whose plans a test looks at.
 var TriggerStatements = triggerdb.Probe.Statements
 
-// SharedStatements are those that the operations of a group share, with what must be in
-// their plans.
+// SharedStatements are shared by the operations of a group. Each has a pattern that its plan
+// must match.
 var SharedStatements = func() map[*engine.Shared]string {
 	all := maps.Clone(triggerdb.Probe.Shared)
 	maps.Copy(all, authmgmtdb.Probe.Shared)
 	return all
 }()
 
-// ByKeptPlans is set before lists, GroupSettings before what a group shares.
+// ByKeptPlans is set before lists, GroupSettings before the statements of a group.
 var ByKeptPlans, GroupSettings = engine.Probe{}.Settings()
 
-// What a claim consists of, and the removal of a job.
+// Statements of a claim, and of the removal of a job.
 var NewJobs, AllJobs, TakeJobs, ClaimSettings, RemoveJob = jobs.Probe{}.Statements()
 
 // Statements of other domains.

@@ -51,10 +51,10 @@ package sqlite
 // A map for those who work on this package.
 //
 // sqlite.go opens a database, intx.go has the host's own transactions, and backends.go gives
-// each domain its Backend. What they put together is in internal/: file is the engine, which
-// knows no table; jobs is the one table of jobs; triggerdb, authmgmtdb, vaultdb and
-// audiosearchdb keep a domain each, and import the engine, their domain, and jobs. audit is
-// what two audit trails share. A call of a store is in the room of its domain, in a file
-// named for what it keeps: an invitation is accepted in authmgmtdb's invitations. Most files
-// of storage/memory are called the same, and do the same without SQL. Read
+// each domain its Backend. The parts are in internal/: file is the engine, which knows no
+// table; jobs is the one table of jobs; triggerdb, authmgmtdb, vaultdb and audiosearchdb keep a
+// domain each, and import the engine, their domain, and jobs. audit has the queries of two
+// audit trails. A call of a store is in the room of its domain, in a file named for the things
+// that it keeps: an invitation is accepted in authmgmtdb's invitations. Most files of
+// storage/memory are called the same, and do the same without SQL. Read
 // internal/file/migrations beside them.

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// BenchmarkMaintenanceStall measures what lists and submissions of an organization take
+// BenchmarkMaintenanceStall measures the time of an organization's lists and submissions
 // while the keys of a vault with 10^5 values in the same file are rotated, and while the
 // tables of the file are checked behind; beside the same with nothing else, in turns.
 //

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What somebody else holds is left for the next time.
+// Rows that another session holds are left for the next time.
 const (
 	pruneAudit = "DELETE FROM @.authmgmt_audit WHERE seq = ANY (ARRAY" +
 		"(SELECT seq FROM @.authmgmt_audit WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))"

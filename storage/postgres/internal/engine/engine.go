@@ -54,8 +54,8 @@ func New(pool *pgxpool.Pool, schema string, timeout time.Duration, listenBy *pgx
 	return db
 }
 
-// Close waits for the groups of writes that are under way, calls rooms to end what theirs have
-// running, and ends the listening for commits, whose functions may take long.
+// Close waits for the groups of writes that are under way, calls rooms, which ends the rooms'
+// own goroutines, and ends the listening for commits, whose functions may take long.
 func (db *DB) Close(rooms func()) {
 	db.closing.Do(func() {
 		close(db.closed)

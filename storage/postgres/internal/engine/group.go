@@ -84,11 +84,11 @@ type Batch struct {
 	host   bool            // the transaction is the host's
 	alone  bool            // the operation has no group, and so not groupSettings
 	locked map[string]bool // by lockShared, in this pipeline
-	shared *[]*sharing     // what runs at the end of it
+	shared *[]*sharing     // the statements at its end
 }
 
-// Seek has the statements that come behind it go by indexes: those that look for a row. What
-// inserts one does so anyway.
+// Seek has the statements behind it look for rows by indexes. A statement that inserts a row
+// does so anyway.
 func (b *Batch) Seek() {
 	if b.alone && !b.host {
 		b.b.Queue(byIndexes)
@@ -123,8 +123,8 @@ func (b *Batch) Query(each func(pgx.Rows) error, text string, args ...any) {
 	}
 }
 
-// LockShared adds the statement of session.lock for a shared lock. What comes behind it sees
-// what the last holder has committed, and goes by indexes, as behind seek.
+// LockShared adds the statement of Session.Lock for a shared lock. The statements behind it see
+// the last holder's commit, and go by indexes, as behind Seek.
 func (b *Batch) LockShared(of, name string) {
 	name = b.db.LockName(of, name)
 	if b.locked[name] {

@@ -17,8 +17,8 @@ type Probe struct{ db *DB }
 func (db *DB) Probe() Probe { return Probe{db} }
 
 // CallsInTx has each call of the stores and queues made in a transaction of the host's, which
-// commits it whatever its error is: a call is a savepoint. So the suites find out what does
-// not work there.
+// commits it whatever its error is: a call is a savepoint. So the suites find the calls
+// that do not work there.
 func (p Probe) CallsInTx() {
 	p.db.hosted = func(ctx context.Context, do func(context.Context) error) error {
 		for tries := 1; ; tries++ {
@@ -38,7 +38,7 @@ func (p Probe) CallsInTx() {
 }
 
 // ExpectGroup has the next group wait for so many operations until a time, and tells of the
-// size of each group. It waits for the end of those before.
+// size of each group. It waits for the end of earlier groups.
 func (p Probe) ExpectGroup(operations int, until time.Time, each func(size int)) {
 	g := p.db.group
 	g.mu.Lock()
@@ -65,7 +65,7 @@ func (p Probe) Note(to *sync.Map) {
 	}
 }
 
-// Settings are what is set before lists that keep their plans, and before a group.
+// Settings are the statements that come before lists that keep their plans, and before a group.
 func (Probe) Settings() (kept, group string) { return byKeptPlans, groupSettings }
 
 // Timeout is why a call ends that takes longer than its time.

@@ -19,7 +19,7 @@ func (p Probe) LookedAtAll(kind string) time.Time {
 	return of.all
 }
 
-// Statements are those of a claim, what is set before them, and the removal of a job.
+// Statements are the statements and the settings of a claim, and the removal of a job.
 func (Probe) Statements() (fresh, all, take, settings, remove string) {
 	return freshJobs, allJobs, takeJobs, claimSettings, removeJob
 }

@@ -18,7 +18,8 @@ func Assign(columns string, first int) string {
 	return strings.Join(names, ", ")
 }
 
-// RowsOf is what many reads of: the rows of the arguments, in order. n is the place.
+// RowsOf is the FROM of a statement for many operations: the rows of the arguments, in order. n
+// is the place.
 func RowsOf(types []string, columns string) string {
 	arrays := make([]string, len(types))
 	for i, is := range types {
@@ -27,7 +28,7 @@ func RowsOf(types []string, columns string) string {
 	return "WITH r AS MATERIALIZED (SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS r (" + columns + ", n))"
 }
 
-// IsIn is a condition, that a column is among those of the same name in what a WITH has
+// IsIn is a condition, that a column is among the values of its name that a WITH has
 // returned. It is looked up there: a bare IN could become a join that compares each with each.
 func IsIn(column, of string) string {
 	return "(" + column + " IN (SELECT " + column + " FROM " + of + ")) IS TRUE"

@@ -44,7 +44,7 @@ func TimeOf(t pgtype.Timestamptz) time.Time {
 	return t.Time.UTC()
 }
 
-// Bytes is a string as it is stored, in a bytea. What it is given is copied.
+// Bytes is a string as it is stored, in a bytea. It is a copy.
 func Bytes[S ~string | ~[]byte](s S) []byte { return append([]byte{}, s...) }
 
 // BytesIf is the same if is says that there is one, and else NULL.

@@ -5,7 +5,7 @@ import "github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
 // Probe has statements whose plans the tests of the whole look at. Nothing else uses it.
 var Probe = struct {
 	Statements map[string]string
-	Shared     map[*engine.Shared]string // with a pattern of what must be in their plans
+	Shared     map[*engine.Shared]string // with a pattern that the plan must match
 }{
 	map[string]string{
 		"list": listEvents + "51" + listEventsThen, "list of a source": listEventsOfSource + "51" + listEventsThen,

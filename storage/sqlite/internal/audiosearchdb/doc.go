@@ -27,7 +27,7 @@ package audiosearchdb
 //     (segmentWindows) of a video that was scored just now, all classes in one BLOB. It
 //     is packed later: at most 4334 windows (chunkWindows) of any videos, and a BLOB for
 //     each class, a chunk. The chunks of a block stand side by side. A search of one
-//     class reads that class's alone, and not those whose maximum is too small.
+//     class reads that class's alone, and no chunk whose maximum is too small.
 //   - layout: whose windows a block has, as parts. place: in which block and part windows
 //     of a video are. The two say the same from both ends. dead: a part of a packed block
 //     whose scores were replaced or deleted. A segment is removed instead.

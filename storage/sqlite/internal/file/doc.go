@@ -3,9 +3,10 @@
 // tables, and names no table. See package sqlite for the promises.
 //
 // A room uses it so: Write runs an operation in a transaction, which it shares with others;
-// inside it Tx.Host alone runs code of the caller's, and Tx.OnCommit is for what waits for the
-// commit. Find and List run a query, Read and ReadLong several of one connection. MemoryOf
-// keeps a value of the room's own type as long as a transaction, a connection or the writer.
+// inside it Tx.Host alone runs code of the caller's, and Tx.OnCommit has a function called
+// after the commit. Find and List run a query, Read and ReadLong several of one connection.
+// MemoryOf keeps a value of the room's own type as long as a transaction, a connection or the
+// writer.
 package file
 
 // A map for those who work on this package.

@@ -59,7 +59,7 @@ func (p Probe) Check(tables ...string) error {
 func (Probe) Note(f func(text string)) { noted = f }
 
 // CallsInTx has each call of the stores and queues made in a transaction of InTx, of its own.
-// So the suites find out what does not work there.
+// So the suites find the calls that do not work there.
 func (p Probe) CallsInTx() {
 	p.f.writer.hosted = func(ctx context.Context, do func(*Tx) error) error {
 		return p.inTx(ctx, func(h *hostTx) error { return h.write(ctx, do) })
@@ -70,7 +70,7 @@ func (p Probe) CallsInTx() {
 	p.f.finder.hosted, p.f.lister.hosted = read, read
 }
 
-// Inside has f called in each transaction of the writer's, behind what an operation has written.
+// Inside has f called in each transaction of the writer's, behind the writes of an operation.
 func (p Probe) Inside(f func()) {
 	p.f.writer.hosted = func(ctx context.Context, do func(*Tx) error) error {
 		return p.f.writer.queue(ctx, time.Now(), func(t *Tx) error {

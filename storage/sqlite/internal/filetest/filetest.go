@@ -1,4 +1,4 @@
-// Package filetest has what the tests of several rooms use.
+// Package filetest has helpers for the tests of several rooms.
 package filetest
 
 import (
@@ -48,7 +48,7 @@ var emptyFile struct {
 }
 
 // EmptyFile returns the path of a database that has its tables already. To open it costs a
-// fifth of what it costs to make one. What is about new files begins without a file.
+// fifth of what it costs to make one. Tests of new files begin without a file.
 func EmptyFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -89,7 +89,7 @@ func Run(t testing.TB, f *file.File, statements ...string) {
 	}))
 }
 
-// Recount is what vault_counts has, by the tokens.
+// Recount gives the rows of vault_counts, counted by the tokens.
 const Recount = "SELECT scope, deterministic, sealed, count(*) FROM vault_tokens WHERE sealed IS NOT NULL GROUP BY scope, deterministic, sealed"
 
 // RequireCounts compares the counts of a vault's tokens with the tokens, unless the file is

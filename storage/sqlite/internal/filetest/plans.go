@@ -20,7 +20,7 @@ import (
 )
 
 // Main runs the tests of a package, and explains the statements of the library that they had
-// prepared. whole says that the package's tests are those of all rooms.
+// prepared. whole: the tests use the statements of all rooms.
 func Main(m *testing.M, whole bool) {
 	var plans error
 	defer func() {
@@ -58,7 +58,7 @@ func ofTest() bool {
 	return false
 }
 
-// planExceptions are what plans may do all the same, with a part of the statement, and why.
+// planExceptions are faults that plans may have, with a part of the statement, and the reason.
 var planExceptions = []struct{ fault, statement, why string }{
 	{"SCAN mortise_scripts", "", "it has a row for each domain"},
 	{"SCAN sqlite_sequence", "", "it has a row for each table that numbers its rows"},
@@ -220,7 +220,7 @@ func faults(text, plan string, tables []string) (faults []string) {
 }
 
 // ofTable reports whether a name that is scanned is that of a table, or its alias. Others are
-// names of what the statement has made, or was given.
+// names that the statement has made, or was given.
 func ofTable(text, plan, name string, tables []string) bool {
 	if strings.Contains(plan, "CO-ROUTINE "+name+"\n") || strings.Contains(plan, "MATERIALIZE "+name+"\n") {
 		return false
