@@ -45,7 +45,7 @@ type Counter[C any] interface {
 // for metrics, and to decide how many workers there should be. Each number is of some
 // moment during the call.
 type Backlog struct {
-	Waiting Count // events or runs that wait for a worker, or for another attempt
+	Waiting Count // events or runs that wait for their time, a worker, or another attempt
 	Running Count // a worker has them, or had them when it died
 
 	// Failed counts the failed events of package trigger: the dead letters, which wait for
@@ -55,6 +55,6 @@ type Backlog struct {
 
 	// NextDue is the earliest DueAt of the waiting events or runs; zero: none waits. If it
 	// lies in the past, the workers are late, by the time since then. Otherwise nothing is
-	// late: the waiting ones wait for another attempt.
+	// late: all wait for their time, or for another attempt.
 	NextDue time.Time
 }

@@ -40,7 +40,8 @@
 //
 // The other names of this package are the contract between those who have work to be done
 // later (trigger, audiosearch, and a host with kinds of its own) and those who deliver
-// it. A host that uses a backend of package storage as it is needs none of them.
+// it. A host that uses a backend of package storage as it is needs none of them, unless it
+// has jobs of its own (package storage says how), or looks at [DeadJobs].
 //
 // A [Job] names work and carries nothing of it, so a job may be lost, or come twice, and
 // nothing is lost or done twice: what is to be done, and whether it is done, stands in
@@ -49,7 +50,8 @@
 //
 // A backend that is a table does not write a Queue. It implements [Leases], and package
 // [github.com/seed-6363c74e/mortise/storage/leases] makes the queue of it, with polling,
-// heartbeats and retries. Package [github.com/seed-6363c74e/mortise/storage/queuetest] has
-// the rules that prove both. A [HostTx] is a Store whose calls can be part of a transaction
+// heartbeats and retries. A [JobTable] lists its dead letters, too. Package
+// [github.com/seed-6363c74e/mortise/storage/queuetest] has the rules that prove a Queue and
+// Leases. A [HostTx] is a Store whose calls can be part of a transaction
 // of the host's.
 package mortise

@@ -35,7 +35,7 @@ type Observation struct {
 	Duration time.Duration // of the call, or of the attempt
 
 	// Wait is how long the object waited before: for its first attempt since it was
-	// submitted (KindStarted), or without a job (KindSwept). For KindRetrying it is the
+	// due (KindStarted), or overdue (KindSwept). For KindRetrying it is the
 	// time until the next attempt.
 	Wait time.Duration
 
@@ -83,7 +83,7 @@ const (
 	KindRetried    Kind = "retried"    // an event was sent back to the queue by a caller
 	KindSwept      Kind = "swept"      // the sweeper queued an event that had no job
 	KindTerminated Kind = "terminated" // a run ended; Err is nil if it succeeded
-	KindCancelled  Kind = "cancelled"  // a caller asked for the end of a run
+	KindCancelled  Kind = "cancelled"  // a caller asked for the end of a run, or ended an event
 
 	KindKeyIssued  Kind = "key_issued"  // an API key was issued or imported
 	KindKeyRevoked Kind = "key_revoked" // an API key was revoked, for the first time

@@ -145,6 +145,12 @@ type ConsumeOptions struct {
 	Kinds   []string // the jobs of these kinds, at least one
 	Workers int      // calls of handle at a time: 1
 
+	// PerOrganization is how many calls of handle there may be at a time for the jobs of one
+	// organization. 0: no bound but Workers. It is a hint: a queue of leases claims no job of
+	// an organization that has so many, and a queue that does not know organizations apart
+	// ignores it. A handler that must not exceed the bound gives such a job back.
+	PerOrganization int
+
 	// MaxHandle is the longest time that handle takes. A broker that cannot be told that
 	// a delivery is still being handled waits for so long before it delivers the job
 	// again. 0: nobody knows.
@@ -166,8 +172,8 @@ type StepQueue interface {
 // Such a store has methods that write and add a job, or write and remove one, in one
 // transaction: trigger.TxStore and audiosearch.TxStore. A service uses them if Shares says
 // so. Otherwise it takes two steps, and looks for what a crash between them left behind, and
-// for jobs that the queue has lost. It does not look where the jobs stand beside the work:
-// before a host moves from another queue to one that shares, it lets that run empty.
+// for jobs that the queue has lost. It does not look where the jobs are beside the work:
+// before a host moves to a queue that shares, or from one, it lets the old one run empty.
 type Sharer interface {
 	// Shares reports whether store, which is the Store of a domain, adds and removes jobs
 	// of this queue by the methods of its TxStore. A store that a host has wrapped in a

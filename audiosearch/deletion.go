@@ -14,7 +14,7 @@ import (
 // From the moment on at which an organization is marked, in the same transaction and
 // for every process that shares the store, its objects read as missing: its
 // datasets are ErrDatasetNotFound to all methods that take one, its runs are
-// [ErrRunNotFound], its lists are empty, its Counts are zero, and neither StaleRuns nor
+// [ErrRunNotFound], its lists are empty, its Counts are zero, and neither Overdue nor
 // Backlog knows of its runs. CreateDataset and CreateRun are [mortise.ErrDeleted],
 // for every ID. Rows of other organizations do not change, nor do rows of organizations
 // whose IDs begin with the same letters. A [Pruner] may go on to remove the rows of

@@ -93,8 +93,8 @@ func (r *rig) jobs() []mortise.Lease {
 	return leases
 }
 
-// A queue that forgets jobs loses no run: each is queued again when its job was last
-// known to be there for LostAfter.
+// A queue that forgets jobs loses no run: each is queued again by the first sweep that comes
+// LostAfter later.
 func TestForgetfulQueue(t *testing.T) {
 	lossy(t, func(n int) bool { return n%10 == 0 }, func(t *testing.T, r *rig, _ *lossyQueue) {
 		var ids []int64
@@ -115,10 +115,10 @@ func TestForgetfulQueue(t *testing.T) {
 }
 
 // Runs that wait for a worker for long do not hide one whose job is lost, however many
-// they are, and cost one look a LostAfter.
+// they are, and are queued again once a LostAfter, which adds no job.
 func TestWaitingRunsHideNoLostOne(t *testing.T) {
 	const waiting = 600
-	lossy(t, func(n int) bool { return n == waiting+1 }, func(t *testing.T, r *rig, _ *lossyQueue) {
+	lossy(t, func(n int) bool { return n == waiting+1 }, func(t *testing.T, r *rig, q *lossyQueue) {
 		for range waiting + 1 {
 			r.start(audiosearch.Query{Class: loud})
 			time.Sleep(time.Millisecond)
@@ -128,6 +128,7 @@ func TestWaitingRunsHideNoLostOne(t *testing.T) {
 		r.sweep(0)
 		time.Sleep(time.Hour)
 		r.sweep(0)
+		require.Equal(t, 2*(waiting+1), q.n)
 		require.Len(t, r.jobs(), waiting+1)
 	})
 }
@@ -143,21 +144,21 @@ func TestRunsThatWereNotQueued(t *testing.T) {
 		id := r.start(audiosearch.Query{Class: loud})
 		run := r.results(id)
 		require.Equal(t, audiosearch.StatePending, run.State)
-		require.Zero(t, run.CheckedAt)
+		require.Equal(t, run.CreatedAt.Add(30*time.Second), run.WakeAt)
 		require.Equal(t, run.CreatedAt, run.DueAt)
-		time.Sleep(time.Minute)
+		time.Sleep(30 * time.Second)
 		r.sweep(0) // Start may still be about to queue it
 		time.Sleep(time.Second)
 		r.sweep(1)
 		run = r.results(id)
 		require.Equal(t, audiosearch.StateQueued, run.State)
-		require.Equal(t, time.Now().UTC(), run.CheckedAt)
+		require.Equal(t, time.Now().UTC().Add(time.Hour), run.WakeAt)
 		r.sweep(0)
 		r.drain(10)
 		run = r.results(id)
 		require.Equal(t, audiosearch.Success, run.Termination)
 		require.Zero(t, run.DueAt)
-		require.Zero(t, run.CheckedAt)
+		require.Zero(t, run.WakeAt)
 	})
 }
 
@@ -229,10 +230,11 @@ func TestNoRunBesideItself(t *testing.T) {
 		hook := func(context.Context) error {
 			for range 10 {
 				run, now := r.results(id), time.Now().UTC()
-				for _, at := range []time.Time{run.UpdatedAt, run.CheckedAt, run.DueAt.Add(-time.Minute)} {
+				for _, at := range []time.Time{run.UpdatedAt, run.DueAt.Add(-time.Minute)} {
 					ago := now.Sub(at)
 					assert.True(t, 0 <= ago && ago <= 11*time.Second, "%v ago", ago)
 				}
+				assert.Equal(t, run.StartedAt.Add(time.Hour), run.WakeAt)
 				assert.Equal(t, mortise.Verdict{After: run.DueAt.Sub(now)}, again(1))
 				time.Sleep(9 * time.Second)
 			}
@@ -277,7 +279,7 @@ func TestDueAfterAFailure(t *testing.T) {
 		require.NoError(t, err)
 		run, now := r.results(id), time.Now().UTC()
 		require.Equal(t, now.Add(7*time.Second), run.DueAt)
-		require.Equal(t, now, run.CheckedAt)
+		require.Equal(t, now.Add(time.Hour), run.WakeAt, "as it was while the attempt ran")
 		require.Equal(t, now.Add(7*time.Second), run.Job().At)
 	})
 }
@@ -315,9 +317,9 @@ func TestOrganizationWithoutJobs(t *testing.T) {
 		_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorContains(t, err, "organization")
 		require.NotErrorIs(t, err, mortise.ErrUnavailable)
-		stale, err := r.db.AudioSearch().Store.StaleRuns(t.Context(), time.Now(), time.Time{}, 10)
+		backlog, err := r.db.AudioSearch().Store.Backlog(t.Context(), 10)
 		require.NoError(t, err)
-		require.Empty(t, stale)
+		require.Zero(t, backlog)
 	}
 }
 
@@ -325,14 +327,12 @@ func TestOrganizationWithoutJobs(t *testing.T) {
 type sharedStore struct {
 	audiosearch.Store
 	audiosearch.TxStore
-	stale, updates, ends atomic.Int64
+	overdue, updates, ends atomic.Int64
 }
 
-func (s *sharedStore) StaleRuns(
-	ctx context.Context, checked, due time.Time, limit int,
-) ([]audiosearch.Run, error) {
-	s.stale.Add(1)
-	return s.Store.StaleRuns(ctx, checked, due, limit)
+func (s *sharedStore) Overdue(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+	s.overdue.Add(1)
+	return s.Store.Overdue(ctx, before, limit)
 }
 
 func (s *sharedStore) UpdateRun(
@@ -349,8 +349,8 @@ func (s *sharedStore) UpdateRunAndRemove(
 	return s.TxStore.UpdateRunAndRemove(ctx, org, id, update, l)
 }
 
-// Where the queue shares the store, a run begins and ends with its job in one step, and
-// nobody looks for lost ones.
+// Where the queue shares the store, a run begins and ends with its job in one step, and no
+// sweep looks for overdue runs.
 func TestSharedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newMemory(t)
@@ -359,6 +359,7 @@ func TestSharedStore(t *testing.T) {
 		id := r.start(audiosearch.Query{Class: loud})
 		run := r.results(id)
 		require.Equal(t, audiosearch.StateQueued, run.State)
+		require.Zero(t, run.WakeAt)
 		require.Zero(t, store.updates.Load())
 		r.drain(1)
 		run = r.results(id)
@@ -384,7 +385,7 @@ func TestSharedStore(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.Empty(t, r.jobs())
 		r.sweep(0)
-		require.Zero(t, store.stale.Load())
+		require.Zero(t, store.overdue.Load())
 
 		// Attempts that fail leave the job, and note nothing that nobody asks for.
 		r.video("a", 1000, nil, nil)
@@ -394,7 +395,7 @@ func TestSharedStore(t *testing.T) {
 		r.drain(1)
 		run = r.results(id)
 		require.Equal(t, audiosearch.StateQueued, run.State)
-		require.Zero(t, run.CheckedAt)
+		require.Zero(t, run.WakeAt)
 		require.Equal(t, strconv.FormatInt(id, 10), r.jobs()[0].Job.ID)
 	})
 }
@@ -447,44 +448,5 @@ func TestHandle(t *testing.T) {
 		d = mortise.Delivery{Job: r.jobs()[0].Job, Deliveries: 1}
 		require.Equal(t, mortise.Verdict{Kind: mortise.VerdictDone}, r.worker.Handle(t.Context(), d))
 		require.Equal(t, audiosearch.Success, r.results(id).Termination)
-	})
-}
-
-// refusingQueue takes one run only.
-type refusingQueue struct {
-	mortise.StepQueue
-	takes string
-	n     int
-}
-
-func (q *refusingQueue) Enqueue(ctx context.Context, j mortise.Job) error {
-	if j.ID != q.takes {
-		return errBroken
-	}
-	q.n++
-	return q.StepQueue.Enqueue(ctx, j)
-}
-
-// Runs that the queue refuses for ever do not hide one that it would take.
-func TestRefusedRunsHideNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db := newMemory(t)
-		q := &refusingQueue{StepQueue: db.Queue(nil)}
-		r := newRigOver(t, db, db.AudioSearch().Store, q, nil)
-		for i := range 25 {
-			id := r.start(audiosearch.Query{Class: loud})
-			q.takes = strconv.FormatInt(id, 10) // the last one, that is
-			at := time.Now().UTC().Add(time.Duration(i) * time.Second)
-			require.NoError(t, db.AudioSearch().Store.UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
-				run.State, run.CheckedAt = audiosearch.StateQueued, at
-				return nil
-			}))
-		}
-		time.Sleep(2 * time.Hour)
-		for range 5 {
-			_, err := r.sweeper.RunOnce(t.Context())
-			require.Error(t, err)
-		}
-		require.Equal(t, 1, q.n)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
+	"github.com/seed-6363c74e/mortise/internal/overdue"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -54,6 +55,11 @@ type Options struct {
 	// Sweeper forgets older ones if the store is a [Pruner].
 	KeepRuns int
 
+	// LostAfter is how long after its job was queued, or its latest attempt began, a run
+	// that has not ended is queued again, since the queue may have lost the job: 1 h, and
+	// never less than 15 min. Where runs and jobs are in one database, no job is lost.
+	LostAfter time.Duration
+
 	// Stall is how long scoring a video may show no progress before it is given up: 2
 	// min. Open is that for Files.Local, which may download the video, and for
 	// Media.Probe, which may have to read all of it to find its keyframes: 1 h each.
@@ -78,7 +84,7 @@ func (o *Options) validate() error {
 	return setting.Check("audiosearch: Options",
 		setting.Of("MaxLimit", o.MaxLimit), setting.Of("MaxFilters", o.MaxFilters), setting.Of("MaxDuration", o.MaxDuration),
 		setting.Of("Part", o.Part), setting.Of("Ingesting", o.Ingesting), setting.Of("MaxWaiting", o.MaxWaiting),
-		setting.Of("KeepRuns", o.KeepRuns), setting.Of("Stall", o.Stall), setting.Of("Open", o.Open))
+		setting.Of("KeepRuns", o.KeepRuns), setting.Of("LostAfter", o.LostAfter), setting.Of("Stall", o.Stall), setting.Of("Open", o.Open))
 }
 
 // withDefaults returns a copy with the defaults filled in.
@@ -94,6 +100,8 @@ func (o *Options) withDefaults() Options {
 	setting.Default(&c.Ingesting, runtime.GOMAXPROCS(0))
 	setting.Default(&c.MaxWaiting, 1000)
 	setting.Default(&c.KeepRuns, 10_000)
+	setting.Default(&c.LostAfter, time.Hour)
+	c.LostAfter = max(c.LostAfter, overdue.LeastLostAfter)
 	setting.Default(&c.Stall, 2*time.Minute)
 	setting.Default(&c.Open, max(time.Hour, c.Stall))
 	setting.DefaultOrNone(&c.Grace, 5*time.Second)

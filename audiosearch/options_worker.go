@@ -3,7 +3,6 @@ package audiosearch
 import (
 	"time"
 
-	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -57,12 +56,6 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 type SweeperOptions struct {
 	Every time.Duration // how often it looks, and has the store tidied up: 15 s
 
-	// LostAfter is how long a run that has not ended stays unlooked at, after it was due
-	// and its job was last known to be queued, before its job may be lost and is added
-	// again: 1 h. It is never less than 16 min. Where run and job stand in one database,
-	// no job is lost, and nobody looks.
-	LostAfter time.Duration
-
 	// Retention is how long a finished run is kept; 0: for ever. The store must be a
 	// [Pruner].
 	Retention time.Duration
@@ -76,7 +69,7 @@ func (o *SweeperOptions) validate() error {
 	if o == nil {
 		return nil
 	}
-	return setting.Check("audiosearch: SweeperOptions", setting.Of("Every", o.Every), setting.Of("LostAfter", o.LostAfter),
+	return setting.Check("audiosearch: SweeperOptions", setting.Of("Every", o.Every),
 		setting.Of("Retention", o.Retention), setting.Of("KeepReplaced", o.KeepReplaced))
 }
 
@@ -86,7 +79,5 @@ func (o *SweeperOptions) withDefaults() SweeperOptions {
 		c = *o
 	}
 	setting.Default(&c.Every, 15*time.Second)
-	setting.Default(&c.LostAfter, time.Hour)
-	c.LostAfter = max(c.LostAfter, aliveFor+lostjobs.Tolerance)
 	return c
 }

@@ -68,9 +68,9 @@ type Run struct {
 	// of life: a minute after the latest one. Zero once the run has ended.
 	DueAt time.Time
 
-	// CheckedAt is when the run's job was last known to be queued. Zero: that is not
-	// known. The service leaves it zero where run and job stand in one database.
-	CheckedAt time.Time
+	// WakeAt: a worker should have the run by then. Zero: its job is in the same database,
+	// or the run has ended.
+	WakeAt time.Time
 
 	Trace map[string]string // carries a trace to the worker; nil: none
 

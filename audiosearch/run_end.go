@@ -53,7 +53,7 @@ func (r *Run) end(now time.Time, how Termination, message string) {
 	r.State, r.Termination, r.Message = StateTerminated, how, message
 	r.UpdatedAt = now
 	r.FinishedAt = latest(now, r.StartedAt)
-	r.DueAt, r.CheckedAt = time.Time{}, time.Time{}
+	r.DueAt, r.WakeAt = time.Time{}, time.Time{}
 }
 
 func terminated(r *Run, err error) mortise.Observation {

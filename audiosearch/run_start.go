@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/overdue"
 )
 
 // Start begins a search in the background and returns its run. A [Worker] carries it out.
@@ -50,8 +51,8 @@ func (s *Service) Start(ctx context.Context, org string, by mortise.Actor, q Que
 	return r, nil
 }
 
-// queueNew queues a run that stands. Whatever happens to the caller now, a worker will find
-// it: at the latest when it looks for runs that are not known to be queued.
+// queueNew queues a run that is stored. If that fails, a sweep does it once its WakeAt has
+// passed.
 func (s *Service) queueNew(ctx context.Context, r *Run) {
 	if err := s.enqueue(context.WithoutCancel(ctx), r); err != nil {
 		s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it", "run", r.ID, "error", err)
@@ -74,6 +75,7 @@ func (s *Service) create(ctx context.Context, r *Run) error {
 			r.State = StateQueued
 			err = s.tx.CreateRunAndAdd(ctx, *r, s.opts.MaxWaiting, r.Job())
 		} else {
+			r.WakeAt = r.CreatedAt.Add(overdue.HandOver)
 			err = s.store.CreateRun(ctx, *r, s.opts.MaxWaiting)
 		}
 		if !errors.Is(err, mortise.ErrExists) {
@@ -95,7 +97,7 @@ func (s *Service) newRunID() (int64, error) {
 	}
 }
 
-// enqueue queues the job of a run, and notes that. r becomes the run as it is then.
+// enqueue queues the job of a run, and moves its WakeAt. r becomes the run as it is then.
 func (s *Service) enqueue(ctx context.Context, r *Run) error {
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
@@ -107,9 +109,7 @@ func (s *Service) enqueue(ctx context.Context, r *Run) error {
 		if stored.State == StatePending {
 			stored.State, stored.UpdatedAt = StateQueued, latest(s.now(), stored.UpdatedAt)
 		}
-		if stored.State != StateTerminated {
-			s.noteQueued(stored, asked)
-		}
+		stored.wake(asked.Add(s.opts.LostAfter))
 		*r = *stored
 		return nil
 	})
@@ -124,10 +124,11 @@ func (s *Service) enqueue(ctx context.Context, r *Run) error {
 	return err
 }
 
-// noteQueued notes that the run's job is queued at a time. Where run and job stand in one
-// database nobody asks.
-func (s *Service) noteQueued(r *Run, at time.Time) {
-	if s.tx == nil {
-		r.CheckedAt = latest(at, r.CheckedAt)
+// wake moves the run's WakeAt to a time, if that is later. A run that has ended needs no
+// worker.
+func (r *Run) wake(at time.Time) {
+	r.WakeAt = latest(at, r.WakeAt)
+	if r.State == StateTerminated {
+		r.WakeAt = time.Time{}
 	}
 }

@@ -37,11 +37,10 @@ type Runs interface {
 	// whether it is listed: no service makes one.
 	ListRuns(ctx context.Context, org string, q RunQuery) (mortise.Page[Run], error)
 
-	// StaleRuns returns at most limit runs of all organizations that have not ended,
-	// whose CheckedAt is before checked, and whose DueAt is before due; those checked
-	// longest ago first. A zero CheckedAt or DueAt is before every time. A zero due
-	// selects runs whatever their DueAt. It is maintenance.
-	StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]Run, error)
+	// Overdue returns at most limit runs of all organizations whose WakeAt is set and
+	// before the given time, whatever their state: the earliest first, and runs of one
+	// time in any order. It is maintenance.
+	Overdue(ctx context.Context, before time.Time, limit int) ([]Run, error)
 }
 
 // ResultStore keeps what runs found, apart from the runs, so that much of it can be

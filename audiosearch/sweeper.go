@@ -6,20 +6,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/overdue"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
-// Sweeper looks after what would be forgotten. It queues the runs that are not known to
-// be queued and those whose job the queue may have lost, has the store tidy up, and
-// forgets runs that have ended: of an organization with too many ([Options.KeepRuns]),
-// and old ones if told to. It also has datasets scored in which searches of its Service
-// have found that a scorer has a new model, which may take long. A [Worker] runs one; any
-// number may run beside each other.
+// Sweeper looks after forgotten work. It queues the runs that no worker has had in
+// time ([Run].WakeAt), has the store tidy up, and forgets runs that have ended: of an
+// organization with too many ([Options.KeepRuns]), and old ones if told to. It also has
+// datasets scored in which searches of its Service have found that a scorer has a new model,
+// which may take long. A [Worker] runs one; any number may run beside each other.
 type Sweeper struct {
-	service  *Service
-	opts     SweeperOptions
-	failures lostjobs.Failures // to queue runs again
+	service *Service
+	opts    SweeperOptions
 }
 
 // NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below
@@ -44,7 +43,7 @@ func (w *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Every)
 	defer ticker.Stop()
 	for {
-		if _, err := w.sweep(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
+		if _, err := w.sweep(ctx, overdue.Many); err != nil && ctx.Err() == nil {
 			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again",
 				"in", w.opts.Every.String(), "error", err)
 		}
@@ -56,9 +55,9 @@ func (w *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// RunOnce sweeps once and returns how many runs it queued; those that had a job are among
-// them, and nothing happens to those. Then it has the datasets scored by new models that
-// searches have found to lack their scores.
+// RunOnce sweeps once and returns the number of overdue runs that it took care of, also of
+// runs that have a job, which stays as it is. Then it has the datasets scored by new models
+// that searches have found to lack their scores.
 func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) {
 	queued, err = w.sweep(ctx, 1)
 	w.service.renew(ctx)
@@ -67,7 +66,7 @@ func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) {
 
 func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
-	queued, err = w.queueLost(ctx, atOnce)
+	queued, err = w.queueOverdue(ctx, atOnce)
 	errs := []error{err}
 	if _, err := s.trim(ctx); err != nil {
 		errs = append(errs, err)
@@ -109,39 +108,46 @@ func (w *Sweeper) compactOptions() CompactOptions {
 	return o
 }
 
-// queueLost queues the runs whose job may be missing: adding one that is there changes
-// nothing. Each is looked at once a LostAfter, however many wait.
-func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err error) {
+// queueOverdue queues the runs whose WakeAt has passed, and the runs whose jobs the queue
+// reports as lost.
+func (w *Sweeper) queueOverdue(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
 	if s.tx != nil {
 		return 0, nil
 	}
-	const batch = 500
-	until := time.Now().Add(w.opts.Every)
-	queue := func(checked, due time.Time) error {
-		n, err := lostjobs.Each(ctx, lostjobs.Work[Run]{
-			Next: func(ctx context.Context, limit int) ([]Run, error) {
-				runs, err := s.store.StaleRuns(ctx, checked, due, limit)
-				return runs, unavailable("look for runs whose job may be lost", err)
-			},
-			Do: func(ctx context.Context, r Run) error { return s.enqueue(ctx, &r) },
-			ID: func(r Run) string { return r.Job().ID }, Failures: &w.failures,
-			Batch: batch, Until: until, AtOnce: atOnce,
-		})
-		queued += n
-		return err
+	sweep := overdue.Sweep[Run]{
+		Find: func(ctx context.Context, before time.Time, limit int) ([]Run, error) {
+			runs, err := s.store.Overdue(ctx, before, limit)
+			return runs, unavailable("look for overdue runs", err)
+		},
+		Queue: s.queueAgain, Jobs: s.queue, LostAfter: s.opts.LostAfter,
+		Now: s.now(), Until: time.Now().Add(w.opts.Every), AtOnce: atOnce,
 	}
-	now := s.now()
-	errs := []error{
-		queue(time.Time{}.Add(time.Microsecond), now.Add(-aliveFor)), // not known to be queued
-		queue(now.Add(-w.opts.LostAfter), now.Add(-w.opts.LostAfter)),
-	}
-	lost, err := lostjobs.Since(ctx, s.queue)
-	if err == nil && !lost.IsZero() {
-		if lost.After(now) { // by another clock
-			lost = now
+	return sweep.Run(ctx)
+}
+
+// queueAgain queues the job of an overdue run, and moves its WakeAt to before or later.
+func (s *Service) queueAgain(ctx context.Context, r Run, before time.Time) error {
+	var at time.Time
+	var refused error
+	switch soon := s.now().Add(overdue.Soon); {
+	case r.State == StateTerminated:
+	case r.DueAt.After(before) && r.DueAt.After(soon):
+		at = r.DueAt
+	default:
+		if refused = s.enqueue(ctx, &r); refused == nil {
+			return nil
 		}
-		err = queue(lost, time.Time{})
+		at = latest(s.now().Add(overdue.HandOver), pages.Ceil(before))
 	}
-	return queued, errors.Join(append(errs, err)...)
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
+	defer cancel()
+	err := s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
+		stored.wake(at)
+		return nil
+	})
+	if errors.Is(err, ErrRunNotFound) {
+		err = nil
+	}
+	return errors.Join(refused, err)
 }

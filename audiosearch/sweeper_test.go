@@ -70,17 +70,15 @@ func TestSweeperAloneRenewsDatasets(t *testing.T) {
 
 // A run whose attempt may still be alive, or its job on its way, is not taken for lost.
 func TestLostAfterHasAMinimum(t *testing.T) {
-	lossy(t, func(n int) bool { return n == 1 }, func(t *testing.T, r *rig, _ *lossyQueue) {
-		w, err := audiosearch.NewSweeper(r.Service, &audiosearch.SweeperOptions{LostAfter: 1})
-		require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		db := newMemory(t)
+		queue := &lossyQueue{StepQueue: db.Queue(nil), loses: func(n int) bool { return n == 1 }}
+		r := newRigOver(t, db, db.AudioSearch().Store, queue,
+			func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.LostAfter = 1 })
 		r.start(audiosearch.Query{Class: loud})
-		time.Sleep(16 * time.Minute)
-		n, err := w.RunOnce(t.Context())
-		require.NoError(t, err)
-		require.Zero(t, n)
+		time.Sleep(15 * time.Minute)
+		r.sweep(0)
 		time.Sleep(time.Second)
-		n, err = w.RunOnce(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, 1, n)
+		r.sweep(1)
 	})
 }

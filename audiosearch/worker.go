@@ -14,7 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
-	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/overdue"
 	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
@@ -152,7 +152,7 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 	case errors.Is(err, errDrop):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	case errors.Is(err, ErrRunNotFound):
-		return lostjobs.Unknown(d)
+		return overdue.Unknown(d)
 	case errors.Is(err, errRunning):
 		after := max(r.DueAt.Sub(s.now()), writePause)
 		s.opts.Logger.InfoContext(held, "a second job of a run waits for an attempt that may be running", "run", id, "for", after.String())
@@ -211,7 +211,10 @@ func (w *Worker) begin(
 				stored.State, stored.StartedAt, stored.UpdatedAt = StateRunning, now, now
 				stored.Attempts++
 				stored.Sound = SoundProgress{}
-				s.noteAlive(stored, now)
+				stored.alive(now)
+				if s.tx == nil {
+					stored.wake(now.Add(s.opts.LostAfter))
+				}
 			}
 			switch ends := stored.State == StateTerminated; {
 			case ends && !ending:
@@ -241,11 +244,8 @@ const messageGivenUp = "The search was given up: its worker died, or did not fin
 	"each time it was tried. Start a new search; if that ends so too, " +
 	"ask the operator to look at the log."
 
-// noteAlive notes a sign of life of an attempt, whose job is held.
-func (s *Service) noteAlive(r *Run, now time.Time) {
-	r.UpdatedAt, r.DueAt = now, now.Add(aliveFor)
-	s.noteQueued(r, now)
-}
+// alive notes a sign of life of an attempt.
+func (r *Run) alive(now time.Time) { r.UpdatedAt, r.DueAt = now, now.Add(aliveFor) }
 
 // ending writes the end of a run, and the end of its job in the same transaction if the
 // queue shares the store. The verdict says what is left to do.

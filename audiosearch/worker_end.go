@@ -81,7 +81,6 @@ func (w *Worker) end(
 				return errOvertaken
 			default:
 				stored.State, stored.DueAt = StateQueued, now.Add(verdict.After).Truncate(time.Microsecond)
-				s.noteQueued(stored, now)
 				if shutdown {
 					stored.Attempts--
 				}

@@ -79,7 +79,7 @@ func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel contex
 				return errDrop
 			}
 			stored.Done, stored.Total, stored.Sound = done, total, sound
-			s.noteAlive(stored, latest(s.now(), stored.UpdatedAt))
+			stored.alive(latest(s.now(), stored.UpdatedAt))
 			return nil
 		})
 		if err != nil {

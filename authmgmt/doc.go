@@ -36,10 +36,10 @@
 // MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted,
 // ErrUnavailable and ValidationError.
 //
-// Who may do what, in package access: [access.Access], [access.Full], [access.Action],
-// [access.Resource], [access.ResourceType], [access.Role], [access.Catalogue],
-// [access.DefaultCatalogue], [access.NewCatalogue], [access.RolesContext],
-// [access.DatasetRoles].
+// Rights, in package access: [access.Access], [access.Full], [access.APIKey],
+// [access.Action], [access.Resource], [access.ResourceType], [access.Role],
+// [access.Catalogue], [access.DefaultCatalogue], [access.NewCatalogue],
+// [access.RolesContext], [access.DatasetRoles].
 //
 // Clients: [Client], [ClientSecret], [NewClient], [ClientUpdate].
 //

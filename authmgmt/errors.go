@@ -2,7 +2,6 @@ package authmgmt
 
 import (
 	"errors"
-	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
@@ -117,18 +116,6 @@ func (p *problems) secret(field, text string) {
 	if problem := secret.ImportProblem(text); problem != "" {
 		p.Add(field, "%s", problem)
 	}
-}
-
-// cutName makes a name of a text that may be too long for one.
-func cutName(text string) string {
-	if len(text) <= name.Max {
-		return text
-	}
-	cut := name.Max
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut]
 }
 
 // unavailable marks a backend's failure. Sentinels pass as they are.

@@ -67,7 +67,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	var p problems
 	p.Name("organization", org)
 	if n.Inviter == "" {
-		n.Inviter = cutName(string(by.Actor)) // as the host knows them
+		n.Inviter = name.Cut(string(by.Actor)) // as the host knows them
 		p.Name("inviter", n.Inviter)
 	} else {
 		p.display("inviter", n.Inviter)

@@ -131,7 +131,7 @@ func TestOpenAPIOfAudioSearchEnums(t *testing.T) {
 // same name.
 func TestOpenAPIOfAllServices(t *testing.T) {
 	vault, _ := describedVault(t, everyVaultOption)
-	all := []*Handler{describedTrigger(t, everyOption), vault, describedAuthMgmt(t, everyAuthMgmtOption), describedAudioSearch(t, everySearchOption)}
+	all := append(describedTriggers(t, everyOption), vault, describedAuthMgmt(t, everyAuthMgmtOption), describedAudioSearch(t, everySearchOption))
 	root := parsedAuthMgmt(t, all...)
 	routes := 0
 	for _, h := range all {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,9 @@ func requirePage(t *testing.T, w *httptest.ResponseRecorder, status int, title s
 	}
 	if status == http.StatusServiceUnavailable {
 		want["Retry-After"] = []string{"5"}
+	}
+	if length := w.Header()["Content-Length"]; length != nil {
+		want["Content-Length"] = []string{strconv.Itoa(w.Body.Len())}
 	}
 	require.Equal(t, want, withEmpty(withoutID(w), "Allow"))
 	require.Equal(t, strings.Contains(page, "<code>"), scripts != "", "a script for the button alone")

@@ -42,9 +42,12 @@ func (sink) UpdateEvent(context.Context, string, uuid.UUID, func(*trigger.Event)
 func (sink) ListEvents(context.Context, string, trigger.EventQuery) (mortise.Page[trigger.Event], error) {
 	return mortise.Page[trigger.Event]{}, nil
 }
-func (sink) Unqueued(context.Context, time.Time, int) ([]trigger.Event, error) { return nil, nil }
-func (sink) Stale(context.Context, time.Time, time.Time, int) ([]trigger.Event, error) {
+func (sink) Progress(context.Context, []uuid.UUID) (map[uuid.UUID]trigger.Progress, error) {
 	return nil, nil
+}
+func (sink) Overdue(context.Context, time.Time, int) ([]trigger.Event, error) { return nil, nil }
+func (sink) AllEvents(context.Context, trigger.AllQuery) (mortise.Page[trigger.Event], error) {
+	return mortise.Page[trigger.Event]{}, nil
 }
 func (sink) Enqueue(context.Context, mortise.Job) error { return nil }
 func (sink) Cancel(context.Context, mortise.Job) error  { return nil }
@@ -55,7 +58,11 @@ func (sink) Shares(any) bool { return true }
 func (sink) CreateEventAndAdd(_ context.Context, e trigger.Event, _ time.Time, _ mortise.Job) (trigger.Event, bool, error) {
 	return e, true, nil
 }
-func (sink) UpdateEventAndRemove(context.Context, string, uuid.UUID, func(*trigger.Event) error, mortise.Lease, bool) error {
+func (sink) CreateEvents(context.Context, []trigger.Event, []mortise.Job) error { return nil }
+
+func (sink) UpdateEventAndJobs(
+	context.Context, string, uuid.UUID, func(*trigger.Event) ([]mortise.Job, error), mortise.Lease, bool,
+) error {
 	return nil
 }
 

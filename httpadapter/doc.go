@@ -11,7 +11,8 @@
 //	mux.Handle("/triggers/", h)
 //
 // A service has the operations of its specification. Those that go beyond it are added by
-// options, such as TriggerOptions.History.
+// options, such as TriggerOptions.History, or by [NewTriggerBulk], which is for other callers
+// than NewTrigger.
 //
 // Under a prefix a Handler is mounted with http.StripPrefix. [Join] puts several services
 // under one prefix. A host that registers "GET /" on its own mux registers the routes one
@@ -26,7 +27,7 @@
 //
 // What a caller may do is asked of [Options].Authorize, or else of the roles in
 // Principal.Access, the same way for all services. The zero value of Access allows
-// nothing. An Authenticator that knows no roles gives access.Full(), as
+// nothing. An Authenticator that knows no roles gives access.Full(), or access.APIKey() as
 // [TriggerKeys] does. A host that shows values of a vault in its own handlers asks the
 // roles by [AllowByAccess], as the vault's own handler does.
 //

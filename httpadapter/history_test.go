@@ -42,19 +42,30 @@ func TestGetTrigger(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, `{"trigger_event_id":"`+fresh.ID.String()+`","status":"received","source":"api","instructions":"event 1",`+
 		`"context":{"a":1.50,"b":"<&>"},"submitted_at":"2026-11-01T00:00:01.000000Z","started_at":null,"finished_at":null,`+
-		`"attempts":0,"last_error":null,"outcome":null}`, w.Body.String())
+		`"attempts":0,"last_error":null,"outcome":null,"due_at":null,"submitted_by":null,"generation":0,"superseded_by":null,"attempts_log":[]}`, w.Body.String())
 
 	done := r.put(2, func(e *trigger.Event) {
 		e.Status = trigger.StatusCompleted
 		e.StartedAt = e.SubmittedAt.Add(time.Microsecond)
 		e.FinishedAt = e.SubmittedAt.Add(time.Second)
-		e.Attempts, e.LastError = 2, "first try failed"
+		e.Attempts, e.LastError, e.Actor, e.Generation = 2, "first try failed", "ann", 3
+		e.Failures = []trigger.Attempt{{Number: 1, StartedAt: e.SubmittedAt, EndedAt: e.SubmittedAt, Error: "first try failed"}}
 		e.Outcome = &trigger.Outcome{Summary: "done", Data: json.RawMessage(`[1]`)}
 	})
 	w = r.get("/triggers/" + done.ID.String())
 	require.Equal(t, `{"trigger_event_id":"`+done.ID.String()+`","status":"completed","source":"api","instructions":"event 2",`+
 		`"context":null,"submitted_at":"2026-11-01T00:00:02.000000Z","started_at":"2026-11-01T00:00:02.000001Z","finished_at":"2026-11-01T00:00:03.000000Z",`+
-		`"attempts":2,"last_error":"first try failed","outcome":{"summary":"done","data":[1]}}`, w.Body.String())
+		`"attempts":2,"last_error":"first try failed","outcome":{"summary":"done","data":[1]},"due_at":null,"submitted_by":"ann","generation":3,"superseded_by":null,"attempts_log":[`+
+		`{"attempt":1,"started_at":"2026-11-01T00:00:02.000000Z","ended_at":"2026-11-01T00:00:02.000000Z","error":"first try failed"},`+
+		`{"attempt":2,"started_at":"2026-11-01T00:00:02.000001Z","ended_at":"2026-11-01T00:00:03.000000Z","error":null}]}`, w.Body.String())
+
+	running := r.put(4, func(e *trigger.Event) {
+		e.Status, e.Attempts, e.StartedAt, e.DueAt = trigger.StatusProcessing, 1, e.SubmittedAt, e.SubmittedAt.Add(time.Minute)
+	})
+	require.Contains(t, r.get("/triggers/"+running.ID.String()).Body.String(), `"due_at":"2026-11-01T00:01:04.000000Z","submitted_by":null,"generation":0,`+
+		`"superseded_by":null,"attempts_log":[{"attempt":1,"started_at":"2026-11-01T00:00:04.000000Z","ended_at":null,"error":null}]}`)
+	ended := r.put(5, func(e *trigger.Event) { e.Status, e.SupersededBy = trigger.StatusSuperseded, done.ID })
+	require.Contains(t, r.get("/triggers/"+ended.ID.String()).Body.String(), `"superseded_by":"`+done.ID.String()+`"`)
 
 	foreign := r.put(3, func(e *trigger.Event) { e.Organization = "other" })
 	unknown := r.get("/triggers/00000000-0000-4000-8000-000000000000")
@@ -134,16 +145,18 @@ func TestListFilters(t *testing.T) {
 		}
 		return b.String()
 	}
-	require.Equal(t, "9 3 2 1  ", ids(""))
+	require.Equal(t, "9 5 4 3 2 1  ", ids(""))
+	require.Equal(t, "4 ", ids("status=cancelled"))
+	require.Equal(t, "5 ", ids("status=superseded"))
 	require.Equal(t, "3 ", ids("status=failed"))
 	require.Equal(t, "9  ", ids("status=received"))
 	require.Equal(t, "9 ", ids("source=schedule"))
 	require.Equal(t, "", ids("source=nobody"))
-	require.Equal(t, "9 3 2 ", ids("from=2026-11-01T00:00:02Z"))
+	require.Equal(t, "9 5 4 3 2 ", ids("from=2026-11-01T00:00:02Z"))
 	require.Equal(t, "1  ", ids("to=2026-11-01T00:00:02Z"))
 	require.Equal(t, "2 ", ids("from=2026-11-01T02:00:02%2B02:00&to=2026-11-01T00:00:02.000001Z"))
 	require.Equal(t, "2 ", ids("from=2026-11-01T02:00:02+02:00&to=2026-11-01T00:00:02.000001Z"))
-	require.Equal(t, "9 3 2 ", ids("from=2026-11-01t00:00:02z"))
+	require.Equal(t, "9 5 4 3 2 ", ids("from=2026-11-01t00:00:02z"))
 	require.Equal(t, "9 ", ids("limit=3&limit=1&unknown=x"), "the last value counts, unknown parameters do not")
 }
 
@@ -158,9 +171,9 @@ func TestListValidation(t *testing.T) {
 		"limit=-99999999999999999999":    {{"query.limit", "greater_than_equal", "Input should be greater than or equal to 1"}},
 		"limit=5;x":                      {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
 		"limit=%zz":                      {{"query.limit", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"}},
-		"status=failed;":                 {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
-		"status=fail%zzed":               {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
-		"status=done":                    {{"query.status", "enum", "Input should be 'received', 'processing', 'completed' or 'failed'"}},
+		"status=failed;":                 {{"query.status", "enum", "Input should be 'received', 'processing', 'completed', 'failed', 'cancelled' or 'superseded'"}},
+		"status=fail%zzed":               {{"query.status", "enum", "Input should be 'received', 'processing', 'completed', 'failed', 'cancelled' or 'superseded'"}},
+		"status=done":                    {{"query.status", "enum", "Input should be 'received', 'processing', 'completed', 'failed', 'cancelled' or 'superseded'"}},
 		"cursor=abc":                     {{"query.cursor", "value_error", "Value error, not a cursor that this service gave out"}},
 		"from=monday":                    {{"query.from", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},
 		"from=2026-01-01T00:00:00-24:00": {{"query.from", "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"}},

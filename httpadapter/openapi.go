@@ -25,6 +25,7 @@ const onlyWith = "x-only-with"
 const (
 	featureCollectionField = "collectionField" // TriggerOptions.CollectionField
 	featureHistory         = "history"         // TriggerOptions.History
+	featureNotBefore       = "notBefore"       // TriggerOptions.NotBefore
 	featureMinScore        = "minScore"        // AudioSearchOptions.MinScore
 )
 

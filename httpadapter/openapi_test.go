@@ -19,23 +19,33 @@ import (
 
 func describedTrigger(t *testing.T, opts TriggerOptions) *Handler {
 	t.Helper()
+	return describedTriggers(t, opts)[0]
+}
+
+// describedTriggers has the handler of many events besides, if there are actions on one.
+func describedTriggers(t *testing.T, opts TriggerOptions) []*Handler {
+	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
-	h, err := NewTrigger(service, AuthenticatorFunc(func(*http.Request) (Principal, error) {
-		return Principal{Organization: "acme"}, nil
-	}), &opts)
+	auth := AuthenticatorFunc(func(*http.Request) (Principal, error) { return Principal{Organization: "acme"}, nil })
+	one, err := NewTrigger(service, auth, &opts)
 	require.NoError(t, err)
-	return h
+	if !opts.Actions {
+		return []*Handler{one}
+	}
+	many, err := NewTriggerBulk(service, auth, nil)
+	require.NoError(t, err)
+	return []*Handler{one, many}
 }
 
 // everyOption has the largest document.
-var everyOption = TriggerOptions{History: true, CollectionField: true}
+var everyOption = TriggerOptions{History: true, Actions: true, NotBefore: true, CollectionField: true}
 
 func parsedOpenAPI(t *testing.T, opts TriggerOptions) strictjson.Value {
 	t.Helper()
-	doc, err := OpenAPI([]string{"https://api.example.com/"}, describedTrigger(t, opts))
+	doc, err := OpenAPI([]string{"https://api.example.com/"}, describedTriggers(t, opts)...)
 	require.NoError(t, err)
 	require.NotContains(t, string(doc), onlyWith)
 	root, err := strictjson.Parse(doc, 0)
@@ -64,9 +74,13 @@ func describedOperations(root strictjson.Value) []Operation {
 
 func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 	submitOnly := []string{"submitApiTrigger"}
-	all := []string{"submitApiTrigger", "listTriggers", "getTrigger"}
+	history := []string{"submitApiTrigger", "listTriggers", "getTrigger"}
+	all := append(history, "cancelTrigger", "retryTrigger", "runTrigger", "cancelTriggers", "retryTriggers")
 	fewSchemas := []string{"TriggerRequest", "TriggerAccepted", "Error", "HTTPValidationError", "ValidationError"}
-	allSchemas := []string{"TriggerRequest", "TriggerAccepted", "TriggerStatus", "TriggerEvent", "TriggerPage", "Error", "HTTPValidationError", "ValidationError"}
+	historySchemas := []string{"TriggerRequest", "TriggerAccepted", "TriggerStatus", "TriggerEvent", "TriggerAttempt", "TriggerPage", "Error", "HTTPValidationError", "ValidationError"}
+	allSchemas := slices.Insert(slices.Clone(historySchemas), 5, "TriggersChanged")
+	historyResponses := []string{"Unauthorized", "Forbidden", "EventNotFound", "InvalidEventID", "TooManyRequests", "Unavailable"}
+	allResponses := slices.Insert(slices.Clone(historyResponses), 4, "TokenUnauthorized", "ChangedEvents", "InvalidFilter")
 	statuses := []string{"202", "401", "403", "408", "409", "413", "415", "422", "429", "500", "503"}
 	fields := []string{"instructions", "context"}
 	for name, c := range map[string]struct {
@@ -74,10 +88,10 @@ func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 		operations, schemas, responses, statuses []string
 		fields                                   []string
 	}{
-		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized", "TooManyRequests"}, statuses, fields},
-		"history":            {TriggerOptions{History: true}, all, allSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests", "Unavailable"}, statuses, fields},
-		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized", "TooManyRequests"}, statuses, append(fields, "doc_collection_id")},
-		"everything":         {everyOption, all, allSchemas, []string{"Unauthorized", "Forbidden", "TooManyRequests", "Unavailable"}, statuses, append(fields, "doc_collection_id")},
+		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized"}, statuses, fields},
+		"history":            {TriggerOptions{History: true}, history, historySchemas, historyResponses, statuses, fields},
+		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized"}, statuses, append(fields, "doc_collection_id")},
+		"everything":         {everyOption, all, allSchemas, allResponses, statuses, append(fields, "doc_collection_id")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := parsedOpenAPI(t, c.opts)
@@ -91,7 +105,12 @@ func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 			require.Equal(t, c.operations, ids)
 			require.Equal(t, c.schemas, keys(at(root, "components", "schemas")))
 			require.Equal(t, c.responses, keys(at(root, "components", "responses")))
-			require.Equal(t, []string{"bearerAuth"}, keys(at(root, "components", "securitySchemes")))
+			schemes := []string{"bearerAuth"}
+			if c.opts.Actions {
+				schemes = append(schemes, "accessToken")
+			}
+			require.Equal(t, schemes, keys(at(root, "components", "securitySchemes")))
+			require.Equal(t, c.opts.NotBefore, slices.Contains(keys(at(root, "components", "parameters")), "NotBefore"))
 			require.Equal(t, c.statuses, keys(at(root, "paths", "/triggers", "post", "responses")))
 			require.Equal(t, c.fields, keys(at(root, "components", "schemas", "TriggerRequest", "properties")))
 			headers := []string{"X-Request-Id"}
@@ -104,17 +123,22 @@ func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 }
 
 func TestOpenAPIOperations(t *testing.T) {
-	h := describedTrigger(t, everyOption)
 	root := parsedOpenAPI(t, everyOption)
 	var want []Operation
-	for _, r := range h.Routes() {
-		want = append(want, Operation{ID: r.ID, Method: r.Method, Pattern: r.Pattern})
+	for _, h := range describedTriggers(t, everyOption) {
+		for _, r := range h.Routes() {
+			want = append(want, Operation{ID: r.ID, Method: r.Method, Pattern: r.Pattern})
+		}
 	}
 	require.Equal(t, want, describedOperations(root))
 	for path, item := range at(root, "paths").Members() {
 		for _, op := range item.Members() {
 			require.JSONEq(t, `["Triggers"]`, string(at(op, "tags").Raw()))
-			require.JSONEq(t, `[{"bearerAuth":[]}]`, string(at(op, "security").Raw()))
+			scheme := "bearerAuth"
+			if path.Equal("/triggers/cancel") || path.Equal("/triggers/retry") {
+				scheme = "accessToken"
+			}
+			require.JSONEq(t, `[{"`+scheme+`":[]}]`, string(at(op, "security").Raw()))
 			require.NotEmpty(t, at(op, "summary").Text(), path.Text())
 			require.NotEmpty(t, at(op, "description").Text(), path.Text())
 		}
@@ -219,10 +243,12 @@ func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
 		table(problem{kind: kind})
 	}
 	for _, err := range []error{trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
-		mortise.ErrNotFound, trigger.ErrEnqueueFailed} {
+		mortise.ErrNotFound, trigger.ErrEnqueueFailed, trigger.ErrTooManyWaiting, trigger.ErrNotCancellable, trigger.ErrNotRetryable, trigger.ErrNotRunnable} {
 		p, _ := triggerErrors.classify(err)
 		table(p)
 	}
+	token := replyTriggerBulk(problem{kind: unauthenticated})
+	want = append(want, answer{token.status, string(token.body)})
 
 	root := parsedOpenAPI(t, everyOption)
 	var got []answer
@@ -255,7 +281,8 @@ func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
 
 // The examples of 422 are what these requests are answered with.
 func TestOpenAPIValidationExamplesAreReal(t *testing.T) {
-	h := describedTrigger(t, everyOption)
+	h, err := Join("", describedTriggers(t, everyOption)...)
+	require.NoError(t, err)
 	root := parsedOpenAPI(t, everyOption)
 	for _, c := range []struct{ method, target, body, path, name string }{
 		{"POST", "/triggers", `{"instructions":""}`, "/triggers", "empty"},
@@ -264,14 +291,21 @@ func TestOpenAPIValidationExamplesAreReal(t *testing.T) {
 		{"POST", "/triggers", `{"instructions":"a","doc_collection_id":"7f1f3c1e-5a0e"}`, "/triggers", "malformed_uuid"},
 		{"GET", "/triggers?limit=1001", "", "/triggers", "limit"},
 		{"GET", "/triggers?status=done&cursor=x", "", "/triggers", "several"},
+		{"POST", "/triggers", `{"instructions":"a"}`, "/triggers", "not_before"},
 		{"GET", "/triggers/17", "", "/triggers/{id}", ""},
+		{"POST", "/triggers/17/run", "", "/triggers/{id}/run", ""},
+		{"POST", "/triggers/cancel?status=done", "", "/triggers/cancel", ""},
 	} {
 		r := httptest.NewRequest(c.method, c.target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "application/json")
+		if c.name == "not_before" {
+			r.Header.Set("Trigger-Not-Before", "2026-11-01T00:00:00")
+		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code)
-		media := at(root, "paths", c.path, strings.ToLower(c.method), "responses", "422", "content", "application/json")
+		answer, _ := followRef(t, root, at(root, "paths", c.path, strings.ToLower(c.method), "responses", "422"))
+		media := at(answer, "content", "application/json")
 		example := at(media, "example")
 		if c.name != "" {
 			example = at(media, "examples", c.name, "value")

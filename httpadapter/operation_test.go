@@ -14,12 +14,14 @@ import (
 func TestIdempotencyKeyIsNeverIgnored(t *testing.T) {
 	repeatable := map[string]string{
 		"submitApiTrigger": "it takes the key", "acceptInvitation": "once for each link", "cancelSearchRun": "once for each run",
+		"cancelTrigger": "once for each event", "retryTrigger": "once for each end", "runTrigger": "it is due once",
+		"cancelTriggers": "as of one", "retryTriggers": "as of one",
 		"tokenize": "it stores nothing", "detokenize": "it stores nothing", "login": "OAuth: clients do not send the key",
 	}
 	vaults, _ := describedVault(t, everyVaultOption)
-	for _, h := range []*Handler{
-		describedTrigger(t, everyOption), describedAuthMgmt(t, everyAuthMgmtOption), describedAudioSearch(t, everySearchOption), vaults,
-	} {
+	for _, h := range append(describedTriggers(t, everyOption),
+		describedAuthMgmt(t, everyAuthMgmtOption), describedAudioSearch(t, everySearchOption), vaults,
+	) {
 		for _, op := range h.ops {
 			if op.Method != http.MethodPost || repeatable[op.ID] != "" {
 				continue

@@ -123,9 +123,9 @@ func bearerToken(headers []string) (string, bool) {
 	return token, token != ""
 }
 
-// TriggerKeys returns a check for [Bearer] over the API keys of a trigger service. A
-// valid key has full access to the triggers of its organization; the principal's subject
-// is the key's ID. Of nil it returns nil.
+// TriggerKeys returns a check for [Bearer] over the API keys of a trigger service. A valid
+// key has the access [access.APIKey]; the principal's subject is "api_key:" and the key's
+// ID. Of nil it returns nil.
 func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Principal, error) {
 	if s == nil {
 		return nil
@@ -138,7 +138,7 @@ func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Pr
 		if err != nil {
 			return Principal{}, err
 		}
-		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: access.Full(), endsWithOrganization: true}, nil
+		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: access.APIKey(), endsWithOrganization: true}, nil
 	}
 }
 

@@ -2,9 +2,11 @@ package httpadapter
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +45,15 @@ func parseQuery(raw string) url.Values {
 		values[name] = append(values[name], unescape(value))
 	}
 	return values
+}
+
+// only refuses all parameters but these.
+func (p params) only(names ...string) {
+	for _, name := range slices.Sorted(maps.Keys(p.query)) {
+		if !slices.Contains(names, name) {
+			p.refuse(name, "extra_forbidden", msgExtra)
+		}
+	}
 }
 
 func (p params) last(name string) (string, bool) {
@@ -104,13 +115,23 @@ func (p params) instant(name string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	text = strings.ToUpper(strings.Replace(text, " ", "+", 1))
+	at, ok := parseInstant(strings.Replace(text, " ", "+", 1))
+	if !ok {
+		p.refuse(name, "datetime_parsing", msgInstant)
+	}
+	return at
+}
+
+const msgInstant = "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339"
+
+// parseInstant reads a time in RFC 3339, in letters of any case.
+func parseInstant(text string) (at time.Time, ok bool) {
+	text = strings.ToUpper(text)
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil || !rfc3339.MatchString(text) {
-		p.refuse(name, "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339")
-		return time.Time{}
+		return time.Time{}, false
 	}
-	return at.UTC()
+	return at.UTC(), true
 }
 
 // pathUUID reads a path value that must be a UUID.

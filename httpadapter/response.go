@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 )
 
 // response is an answer that is ready to be written.
@@ -56,6 +57,9 @@ func (resp response) write(w http.ResponseWriter) {
 		header["Content-Type"] = resp.mediaType
 	case resp.body != nil, resp.stream != nil:
 		header["Content-Type"] = jsonType
+	}
+	if resp.body != nil {
+		header["Content-Length"] = []string{strconv.Itoa(len(resp.body))}
 	}
 	w.WriteHeader(resp.status)
 	if resp.stream != nil {

@@ -104,12 +104,24 @@ func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
 	require.NoError(t, err)
 	r.key = key.Reveal()
 	if opts == nil {
-		opts = &httpadapter.TriggerOptions{History: true}
+		opts = &httpadapter.TriggerOptions{History: true, Actions: true, NotBefore: true}
 	}
 	opts.Logger = logger
 	r.handler, err = httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.TriggerKeys(r.service)), opts)
 	require.NoError(t, err)
 	return r
+}
+
+// everything mounts all operations on triggers, bulk operations included, behind one authenticator.
+func (r *rig) everything(auth httpadapter.Authenticator, opts httpadapter.Options) http.Handler {
+	r.t.Helper()
+	one, err := httpadapter.NewTrigger(r.service, auth, &httpadapter.TriggerOptions{Options: opts, History: true, Actions: true})
+	require.NoError(r.t, err)
+	many, err := httpadapter.NewTriggerBulk(r.service, auth, &opts)
+	require.NoError(r.t, err)
+	joined, err := httpadapter.Join("", one, many)
+	require.NoError(r.t, err)
+	return joined
 }
 
 var readyCollection = uuid.MustParse("7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11")

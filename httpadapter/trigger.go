@@ -3,6 +3,7 @@ package httpadapter
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -19,16 +20,26 @@ type TriggerOptions struct {
 	// History adds GET /triggers and GET /triggers/{id}.
 	History bool
 
+	// Actions adds POST /triggers/{id}/cancel, /retry and /run. [NewTriggerBulk] has the
+	// actions on many events.
+	Actions bool
+
+	// NotBefore accepts the header Trigger-Not-Before of a submission: a time in RFC 3339, at
+	// most [trigger.MaxNotBefore] ahead, before which no attempt begins. Without it, a
+	// submission with the header is refused.
+	NotBefore bool
+
 	// CollectionField accepts the optional field doc_collection_id, a UUID, in the
 	// intake's body. Without it the body is just that of the document: instructions and
 	// context.
 	CollectionField bool
 }
 
-// NewTrigger mounts a trigger service: POST /triggers, and the history if asked for.
+// NewTrigger mounts a trigger service: POST /triggers, and the history and the actions if
+// asked for.
 //
 // All operations are governed by roles (see [Options]), on the event as the resource, or
-// on triggers as such. An API key ([TriggerKeys]) has full access.
+// on triggers as such. An API key ([TriggerKeys]) allows all of them.
 func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewTrigger needs a service")
@@ -37,7 +48,7 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 	if opts != nil {
 		o = *opts
 	}
-	t := &triggerAdapter{service: s, history: o.History, collectionField: o.CollectionField}
+	t := &triggerAdapter{service: s, history: o.History, collectionField: o.CollectionField, notBefore: o.NotBefore}
 	const events = access.Trigger
 	ops := []*operation{governed(access.SubmitTrigger, events, http.MethodPost, "/triggers", t.submit)}
 	if o.History {
@@ -46,15 +57,23 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 			governed(access.GetTrigger, events, http.MethodGet, "/triggers/{id}", t.get),
 		)
 	}
+	if o.Actions {
+		ops = append(ops,
+			governed(access.CancelTrigger, events, http.MethodPost, "/triggers/{id}/cancel", t.cancel).withoutBody(),
+			governed(access.RetryTrigger, events, http.MethodPost, "/triggers/{id}/retry", t.retry).withoutBody(),
+			governed(access.RunTrigger, events, http.MethodPost, "/triggers/{id}/run", t.run).withoutBody(),
+		)
+	}
 	h, err := newHandler("trigger", auth, triggerErrors, o.Options, ops)
 	if err != nil {
 		return nil, err
 	}
-	if o.CollectionField {
-		h.features = append(h.features, featureCollectionField)
-	}
-	if o.History {
-		h.features = append(h.features, featureHistory)
+	for feature, on := range map[string]bool{
+		featureCollectionField: o.CollectionField, featureHistory: o.History, featureNotBefore: o.NotBefore,
+	} {
+		if on {
+			h.features = append(h.features, feature)
+		}
 	}
 	t.h = h
 	return h, nil
@@ -65,6 +84,7 @@ type triggerAdapter struct {
 	service         *trigger.Service
 	history         bool // is mounted
 	collectionField bool
+	notBefore       bool // its header is taken
 }
 
 // submit is submitApiTrigger.
@@ -72,6 +92,10 @@ func (t *triggerAdapter) submit(c *call) response {
 	var d decoder
 	sub := trigger.Submission{Source: "api"}
 	sub.IdempotencyKey = idempotencyKey(&d, c.r.Header)
+	sub.NotBefore = t.headerNotBefore(&d, c.r.Header)
+	if c.r.Header[headerSupersedeKey] != nil {
+		d.add([]any{"header", headerSupersedeKey}, "extra_forbidden", msgExtra)
+	}
 	body, ok := d.body(c.body)
 	if ok {
 		sub.Instructions, _ = body.text("instructions", required, textRule{min: 1})
@@ -140,4 +164,30 @@ func idempotencyKey(d *decoder, header http.Header) string {
 		}
 	}
 	return key
+}
+
+const (
+	headerNotBefore    = "Trigger-Not-Before"
+	headerSupersedeKey = "Supersede-Key" // not taken yet
+)
+
+// headerNotBefore reads the optional header: a time in RFC 3339, once.
+func (t *triggerAdapter) headerNotBefore(d *decoder, header http.Header) time.Time {
+	values := header[headerNotBefore]
+	if len(values) == 0 {
+		return time.Time{}
+	}
+	at, ok := parseInstant(values[0])
+	loc := []any{"header", headerNotBefore}
+	switch {
+	case !t.notBefore:
+		d.add(loc, "extra_forbidden", msgExtra)
+	case len(values) > 1:
+		d.add(loc, "string_type", msgString+", given once")
+	case !ok:
+		d.add(loc, "datetime_parsing", msgInstant)
+	case at.After(time.Now().Add(trigger.MaxNotBefore)):
+		d.add(loc, "value_error", msgValue+"must be at most a year ahead")
+	}
+	return at
 }

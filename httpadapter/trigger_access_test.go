@@ -4,8 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,12 +22,18 @@ import (
 // triggerRequest is a request that succeeds if it may.
 type triggerRequest struct{ operation, method, path, body string }
 
-// triggerRequests has one of each operation, on an event that there is.
+// triggerRequests has one of each operation, on an event that there is and waits. After all
+// of them, or after none that changes it, it waits again.
 func triggerRequests(id string) []triggerRequest {
 	return []triggerRequest{
 		{"submitApiTrigger", "POST", "/triggers", `{"instructions":"x"}`},
 		{"listTriggers", "GET", "/triggers", ""},
 		{"getTrigger", "GET", "/triggers/" + id, ""},
+		{"runTrigger", "POST", "/triggers/" + id + "/run", ""},
+		{"cancelTrigger", "POST", "/triggers/" + id + "/cancel", ""},
+		{"retryTrigger", "POST", "/triggers/" + id + "/retry", ""},
+		{"cancelTriggers", "POST", "/triggers/cancel", ""},
+		{"retryTriggers", "POST", "/triggers/retry", ""},
 	}
 }
 
@@ -40,22 +49,24 @@ func (q triggerRequest) send(h http.Handler, token string) *httptest.ResponseRec
 // What each role may do, where a host mounts the triggers with access tokens.
 func TestTriggerRoles(t *testing.T) {
 	r, credentials := newRig(t, nil), newAuthRig(t, nil, nil)
-	h, err := httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.AccessTokens(credentials.service)),
-		&httpadapter.TriggerOptions{History: true})
-	require.NoError(t, err)
+	h := r.everything(httpadapter.Bearer(httpadapter.AccessTokens(credentials.service)), httpadapter.Options{})
 	id := r.submit(`{"instructions":"secret"}`).String()
+	const one = "getTrigger runTrigger cancelTrigger retryTrigger "
 	viewer := "listTriggers getTrigger "
-	editor := viewer + "submitApiTrigger "
+	editor := "submitApiTrigger listTriggers " + one
+	admin := editor + "cancelTriggers retryTriggers "
 	for _, c := range []struct {
 		allowed string
 		role    access.Role
 	}{
 		{viewer, access.Role{ID: "viewer"}},
 		{editor, access.Role{ID: "editor"}},
-		{editor, access.Role{ID: "admin"}},
+		{admin, access.Role{ID: "admin"}},
 		{viewer, access.Role{ID: "viewer", Resource: "trigger"}},
 		{editor, access.Role{ID: "editor", Resource: "trigger"}},
-		{"getTrigger ", access.Role{ID: "admin", Resource: "trigger", ResourceInstance: id}},
+		{admin, access.Role{ID: "admin", Resource: "trigger"}},
+		{one, access.Role{ID: "editor", Resource: "trigger", ResourceInstance: id}},
+		{one, access.Role{ID: "admin", Resource: "trigger", ResourceInstance: id}},
 		{"", access.Role{ID: "admin", Resource: "trigger", ResourceInstance: "d1"}},
 		{"", access.Role{ID: "admin", Resource: "vault"}},
 	} {
@@ -81,48 +92,51 @@ func requireTriggerRights(t *testing.T, h http.Handler, token, id, allowed strin
 	}
 }
 
-// A principal whose access nobody has set may do nothing; an API key may do everything; a
-// host's policy replaces both.
+// A principal whose access nobody has set may do nothing; an API key may do everything with
+// one event; a host's policy replaces both.
 func TestTriggerAccess(t *testing.T) {
-	const all = "submitApiTrigger listTriggers getTrigger "
 	r := newRig(t, nil)
 	id := r.submit(`{"instructions":"secret"}`).String()
-	requireTriggerRights(t, r.handler, r.key, id, all)
+	requireTriggerRights(t, r.everything(httpadapter.Bearer(httpadapter.TriggerKeys(r.service)), httpadapter.Options{}), r.key, id,
+		"submitApiTrigger listTriggers getTrigger runTrigger cancelTrigger retryTrigger ")
 
 	bare := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Subject: "somebody"}, nil
 	})
-	opts := &httpadapter.TriggerOptions{History: true}
-	h, err := httpadapter.NewTrigger(r.service, bare, opts)
-	require.NoError(t, err)
-	requireTriggerRights(t, h, "", id, "")
+	requireTriggerRights(t, r.everything(bare, httpadapter.Options{}), "", id, "")
 
-	opts.Authorize = func(_ context.Context, _ httpadapter.Principal, action access.Action, _ access.Resource) error {
+	but := httpadapter.Options{Authorize: func(_ context.Context, _ httpadapter.Principal, action access.Action, _ access.Resource) error {
 		if action == access.GetTrigger {
 			return httpadapter.ErrForbidden
 		}
 		return nil
-	}
-	h, err = httpadapter.NewTrigger(r.service, bare, opts)
-	require.NoError(t, err)
-	requireTriggerRights(t, h, "", id, "submitApiTrigger listTriggers ")
+	}}
+	requireTriggerRights(t, r.everything(bare, but), "", id,
+		"submitApiTrigger listTriggers runTrigger cancelTrigger retryTrigger cancelTriggers retryTriggers ")
 }
 
-// The service is told who submits.
+// The service is told who submits, cancels, retries and runs.
 func TestTriggerActor(t *testing.T) {
 	r := newRig(t, nil)
+	var mu sync.Mutex
 	var actors []mortise.Actor
 	s, err := trigger.New(trigger.Backend{Store: r.store, Queue: r.queue}, &trigger.Options{
-		Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) { actors = append(actors, o.Actor) }},
+		Env: mortise.Env{Observer: func(_ context.Context, o mortise.Observation) {
+			mu.Lock()
+			defer mu.Unlock()
+			actors = append(actors, o.Actor)
+		}},
 	})
 	require.NoError(t, err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Subject: "somebody", Access: access.Full()}, nil
 	})
-	h, err := httpadapter.NewTrigger(s, auth, nil)
+	r.service = s
+	h := r.everything(auth, httpadapter.Options{})
+	e, err := s.Submit(t.Context(), "acme", "somebody", trigger.Submission{Instructions: "x", NotBefore: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
-	require.Equal(t, http.StatusAccepted, triggerRequests("")[0].send(h, "").Code)
-	require.Equal(t, []mortise.Actor{"somebody"}, actors)
+	requireTriggerRights(t, h, "", e.ID.String(), "submitApiTrigger listTriggers getTrigger runTrigger cancelTrigger retryTrigger cancelTriggers retryTriggers ")
+	require.Equal(t, slices.Repeat([]mortise.Actor{"somebody"}, 9), actors, "two events are cancelled and retried at last")
 }
 
 // A request for a deleted organization is answered like one with an unknown API key. If the

@@ -9,6 +9,9 @@ import (
 
 var triggerErrors = errorTable{classify: triggerFailures.or(refusedTrigger), reply: replyTrigger}
 
+// triggerBulkErrors answers callers with access tokens.
+var triggerBulkErrors = errorTable{classify: triggerErrors.classify, reply: replyTriggerBulk}
+
 var triggerFailures = append(failures{
 	{trigger.ErrNotConfigured, problem{kind: domain, status: http.StatusConflict, code: "org_not_configured",
 		message: "The organization has not finished setup. Finish it, then send the request again."}},
@@ -19,7 +22,18 @@ var triggerFailures = append(failures{
 	{mortise.ErrNotFound, problem{kind: notFound, message: "There is no such trigger event."}},
 	{trigger.ErrEnqueueFailed, problem{kind: domain, status: http.StatusInternalServerError, code: "enqueue_failed",
 		message: "The trigger could not be enqueued and will not run. Send the request again."}},
+	{trigger.ErrTooManyWaiting, problem{kind: domain, status: http.StatusTooManyRequests, code: "too_many_waiting", header: afterSomeEvents,
+		message: "Too many triggers of the organization are waiting. Send the request again later."}},
+	{trigger.ErrNotCancellable, problem{kind: domain, status: http.StatusConflict, code: "not_cancellable",
+		message: "The event has ended, and cannot be cancelled: it is completed, failed or superseded."}},
+	{trigger.ErrNotRetryable, problem{kind: domain, status: http.StatusConflict, code: "not_retryable",
+		message: "Only an event that is failed, cancelled or superseded can be retried."}},
+	{trigger.ErrNotRunnable, problem{kind: domain, status: http.StatusConflict, code: "not_runnable",
+		message: "The event has ended. Only one that waits can be run now."}},
 }, commonFailures...)
+
+// afterSomeEvents is when a place may be free.
+var afterSomeEvents = http.Header{"Retry-After": {"10"}}
 
 // refusedTrigger answers limits of the service that are narrower than ours.
 var refusedTrigger = refusals(
@@ -32,6 +46,7 @@ var triggerFields = map[string][]any{
 	"instructions":    {"body", "instructions"},
 	"context":         {"body", "context"},
 	"idempotency_key": {"header", "idempotency-key"},
+	"not_before":      {"header", headerNotBefore},
 	"limit":           {"query", "limit"},
 	"source":          {"query", "source"},
 	"status":          {"query", "status"},
@@ -47,7 +62,7 @@ func replyTrigger(p problem) response {
 		return response{status: http.StatusUnprocessableEntity, body: mustJSON(detailBody{p.details})}
 	}
 	if p.kind == domain {
-		return response{status: p.status, body: mustJSON(triggerErrorBody{p.code, p.message})}
+		return response{status: p.status, body: mustJSON(triggerErrorBody{p.code, p.message}), header: p.header}
 	}
 	body := triggerErrorBody{kinds[p.kind].code, p.text()}
 	if p.message == "" {
@@ -59,4 +74,11 @@ func replyTrigger(p problem) response {
 		}
 	}
 	return response{status: p.answer(), body: mustJSON(body)}
+}
+
+func replyTriggerBulk(p problem) response {
+	if p.kind == unauthenticated {
+		p.message = p.text()
+	}
+	return replyTrigger(p)
 }

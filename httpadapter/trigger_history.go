@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -26,6 +27,20 @@ type TriggerEvent struct {
 	Attempts     int             `json:"attempts"`
 	LastError    *string         `json:"last_error"` // see trigger.Options.PublicError
 	Outcome      *TriggerOutcome `json:"outcome"`
+
+	DueAt        Timestamp        `json:"due_at"`        // see trigger.Event.DueAt; null once ended
+	SubmittedBy  *string          `json:"submitted_by"`  // null without an actor
+	Generation   int              `json:"generation"`    // 0, and one more after each retry and run by hand
+	SupersededBy *uuid.UUID       `json:"superseded_by"` // the newer event that ended this one; null for none
+	AttemptsLog  []TriggerAttempt `json:"attempts_log"`  // the newest ten, oldest first
+}
+
+// TriggerAttempt is one attempt at an event.
+type TriggerAttempt struct {
+	Attempt   int       `json:"attempt"` // from 1 in each generation
+	StartedAt Timestamp `json:"started_at"`
+	EndedAt   Timestamp `json:"ended_at"` // null while it runs
+	Error     *string   `json:"error"`    // as last_error; null for none
 }
 
 // TriggerOutcome is what a completed event came to.
@@ -39,10 +54,14 @@ func NewTriggerEvent(e trigger.Event) TriggerEvent {
 	w := TriggerEvent{
 		ID: e.ID, Status: e.Status, Source: e.Source, Instructions: e.Instructions, Context: e.Context,
 		SubmittedAt: Timestamp(e.SubmittedAt), StartedAt: Timestamp(e.StartedAt), FinishedAt: Timestamp(e.FinishedAt),
-		Attempts: e.Attempts,
+		Attempts: e.Attempts, LastError: orNull(e.LastError),
+		DueAt: Timestamp(e.DueAt), SubmittedBy: orNull(string(e.Actor)), Generation: e.Generation, AttemptsLog: []TriggerAttempt{},
 	}
-	if e.LastError != "" {
-		w.LastError = &e.LastError
+	if e.SupersededBy != uuid.Nil {
+		w.SupersededBy = &e.SupersededBy
+	}
+	for _, a := range e.AttemptsLog() {
+		w.AttemptsLog = append(w.AttemptsLog, TriggerAttempt{a.Number, Timestamp(a.StartedAt), Timestamp(a.EndedAt), orNull(a.Error)})
 	}
 	if e.Outcome != nil {
 		w.Outcome = &TriggerOutcome{Summary: e.Outcome.Summary, Data: e.Outcome.Data}
@@ -56,6 +75,20 @@ func (e TriggerEvent) JSON() ([]byte, error) { return jsonBody(e) }
 
 // get is getTrigger.
 func (t *triggerAdapter) get(c *call) response {
+	return t.one(c, func(ctx context.Context, org string, _ mortise.Actor, id uuid.UUID) (trigger.Event, error) {
+		return t.service.Event(ctx, org, id)
+	})
+}
+
+// cancel, retry and run are cancelTrigger, retryTrigger and runTrigger.
+func (t *triggerAdapter) cancel(c *call) response { return t.one(c, t.service.Cancel) }
+func (t *triggerAdapter) retry(c *call) response  { return t.one(c, t.service.Retry) }
+func (t *triggerAdapter) run(c *call) response    { return t.one(c, t.service.RunNow) }
+
+// one answers with the event that do returns for the one of the path.
+func (t *triggerAdapter) one(
+	c *call, do func(ctx context.Context, org string, by mortise.Actor, id uuid.UUID) (trigger.Event, error),
+) response {
 	var d decoder
 	id := newParams(&d, c.r).pathUUID(c.r, "id")
 	if len(d.details) > 0 {
@@ -64,7 +97,7 @@ func (t *triggerAdapter) get(c *call) response {
 	if failed := t.h.authorize(c, id.String()); failed != nil {
 		return *failed
 	}
-	e, err := t.service.Event(c.r.Context(), c.principal.Organization, id)
+	e, err := do(c.r.Context(), c.principal.Organization, mortise.Actor(c.principal.Subject), id)
 	if err != nil {
 		return t.h.fail(c, err)
 	}
@@ -129,7 +162,13 @@ func listQuery(r *http.Request) (trigger.EventQuery, *decoder) {
 	if _, _, _, err := pages.ByUUID(q.After); err != nil {
 		p.refuse("cursor", "value_error", msgValue+"not a cursor that this service gave out")
 	}
-	statuses := make([]string, 0, 4)
+	readFilters(p, &q)
+	return q, d
+}
+
+// readFilters reads the parameters that select events.
+func readFilters(p params, q *trigger.EventQuery) {
+	var statuses []string
 	for _, status := range trigger.Statuses() {
 		statuses = append(statuses, string(status))
 	}
@@ -137,5 +176,4 @@ func listQuery(r *http.Request) (trigger.EventQuery, *decoder) {
 	q.Source = p.text("source")
 	q.From = p.instant("from")
 	q.To = p.instant("to")
-	return q, d
 }

@@ -244,6 +244,27 @@ func TestUnavailable(t *testing.T) {
 	r.submit(`{"instructions":"x"}`)
 }
 
+// Over trigger.Options.MaxWaiting a submission is put off, and a repeated one is not.
+func TestTooManyWaiting(t *testing.T) {
+	r := newRig(t, nil)
+	var err error
+	r.service, err = trigger.New(trigger.Backend{Store: r.store, Queue: r.queue, Keys: r.store}, &trigger.Options{MaxWaiting: 1})
+	require.NoError(t, err)
+	h := r.everything(httpadapter.Bearer(httpadapter.TriggerKeys(r.service)), httpadapter.Options{})
+	send := func(key string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest("POST", "/triggers", strings.NewReader(`{"instructions":"x"}`))
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + r.key}, "Idempotency-Key": {key}}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req)
+		return w
+	}
+	require.Equal(t, http.StatusAccepted, send("first").Code)
+	w := send("second")
+	requireError(t, w, http.StatusTooManyRequests, "too_many_waiting")
+	require.Equal(t, "10", w.Header().Get("Retry-After"))
+	require.Equal(t, http.StatusAccepted, send("first").Code)
+}
+
 func TestEnqueueFailedNeverRuns(t *testing.T) {
 	r := newRig(t, nil)
 	key := header("Idempotency-Key", "k1")

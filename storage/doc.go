@@ -22,9 +22,9 @@
 //     implements the six methods of mortise.Leases, and leases.New makes the
 //     queue of it, with polling, heartbeats and retries. A broker implements Queue
 //     itself: see A queue on a broker.
-//   - mortise.Sharer, leases.JobNotifier and mortise.LossReporter are optional abilities
-//     of a Leases; Sharer and LossReporter are those of a Queue, too. See Transactions,
-//     Leases and Lost jobs below.
+//   - mortise.DeadJobs, mortise.Sharer, leases.JobNotifier and mortise.LossReporter are
+//     optional abilities of a Leases; Sharer and LossReporter are those of a Queue, too. See
+//     Leases, Transactions and Lost jobs below.
 //   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
 //     part of a transaction of the host's. The plainest one is InTx of storage/memory: it
 //     writes to a copy of all tables, which takes their place at the commit.
@@ -68,7 +68,7 @@
 //
 // By custom a backend has a function Open that returns a *DB, and a method of DB for each
 // domain (DB.Trigger), which returns a small type with that domain's interfaces. DB.Jobs
-// returns the table of jobs, DB.Queue(options) the leases.Queue over it. All
+// returns the table of jobs (mortise.JobTable), DB.Queue(options) the leases.Queue over it. All
 // services and workers over one DB may share one queue: each takes the kinds of jobs that
 // are its own. DB.Close ends it.
 //
@@ -124,7 +124,7 @@
 // a trigger.TxStore, or an audiosearch.TxStore, and its Leases be a mortise.Sharer. Then
 // an event and its job are stored together, the event's end and the job's are, too, and
 // no crash can come between. Shares must say yes only to a Store of the same database. In
-// UpdateEventAndRemove and UpdateRunAndRemove a lost lease is not an error: the update is
+// UpdateEventAndJobs and UpdateRunAndRemove a lost lease is not an error: the update is
 // stored, and the job is left to its holder. A job that CreateEventAndAdd or
 // CreateRunAndAdd adds is told of as one of Leases.Add is. Without a TxStore the service
 // stores first and enqueues then: see Lost jobs.
@@ -202,18 +202,17 @@
 //	id                                      Event, UpdateEvent, CreateEvent (the ID is unique)
 //	organization, submitted, id             ListEvents, backwards
 //	organization, idempotency key           CreateEvent, ListEvents: there is one event at most
-//	unqueued since, id                      Unqueued: received ones that want a job
-//	checked, id                             Stale: unfinished ones that have a job
-//	has a key, finished, id                 Prune: completed and failed ones
+//	wake, id                                Overdue: events that have a WakeAt
+//	has a key, status, finished, id         Prune, AllEvents of failed events
+//	status, due, id                         Backlog, AllEvents of received and processing ones
 //
 //	API keys
 //	digest                                  KeyByDigest, CreateKey (unique)
 //	id                                      UpdateKey, CreateKey (unique)
 //	organization, created, id               ListKeys
 //
-// and organizations by ID. Counts and Backlog need an entry of (organization, status) and
-// one of (status, due). Stale returns events with a zero CheckedAt first, also those that a
-// TxStore stored together with their job. The entries of jobs are under Leases. ListEvents
+// and organizations by ID. Counts needs an entry of (organization, status). The entries of
+// jobs are under Leases. ListEvents
 // scans, and asks trigger.EventQuery.Matches for each event; more entries, with the status
 // or the source behind the organization, make filters that select little fast. UpdateEvent
 // may change anything, so write one function that returns all entries of an event, call it
@@ -283,7 +282,7 @@
 // the optional interfaces that it implements itself, and no backend takes it for its own
 // in Shares: its CreateEvent must not be passed by. To keep the shared transaction, wrap
 // store and queue together. The store's wrapper has CreateEventAndAdd and
-// UpdateEventAndRemove of its own, which call those of the store behind it. The queue's
+// UpdateEventAndJobs of its own, which call the methods of the store behind it. The queue's
 // answers Shares for the wrapper, and passes LostJobs on. The wrappers of
 // trigger/triggertest and audiosearch/audiosearchtest do so. There is deliberately no way
 // to unwrap a store.
@@ -316,7 +315,8 @@
 // their work only where the token is still the same, and return mortise.ErrLeaseLost
 // where it is not. Release takes the token away. Nothing else is needed: a consumer that
 // dies stops extending, and its jobs become claimable by themselves. A dead job stays as
-// a row that no Claim returns and that Add does not replace.
+// a row that no Claim returns and that Add does not replace. mortise.DeadJobs needs an index
+// on (kind, the order of arrival) over the dead rows alone, so that other jobs cost nothing.
 //
 // Cancel removes the row if it has no token and is not dead, whatever its time. A job
 // whose lease has run out still has its token: its holder may be at work, so it stays.
@@ -328,6 +328,22 @@
 // the table. If it hears of the jobs of other processes, it calls them for those too.
 // Polling goes on beside it, so a notice that is lost costs time and no job.
 //
+// # Jobs of a host's own
+//
+// A host may put jobs of its own kinds onto the queue of its database, db.Queue(nil), and have
+// them worked beside the jobs of the services (see the example JobsOfAHost). Do not use the kinds
+// trigger, audiosearch, authmgmt and vault, which are the domains'; any other is free.
+//
+//   - Queue.Enqueue adds a job, also in a transaction of the host's own (sqlite.DB.InTx,
+//     postgres.InTx): then the job comes if the host's rows are committed, and else not. A job
+//     has no content. Its ID names a row of the host's.
+//   - Queue.Consume hands out the jobs of the kinds that it is given, and a worker takes only
+//     its own. So each kind needs a consumer of its own, and a limit of its own (Workers).
+//   - A handler that has given up returns mortise.VerdictDead. db.Jobs() lists, counts and
+//     revives these jobs (mortise.DeadJobs). Watch their count: they stay until they are revived.
+//   - The jobs of a kind of the host's stay when an organization is deleted. The host removes
+//     them, or its handler finds that the organization is gone.
+//
 // # Lost jobs
 //
 // Where the store is no TxStore of the queue, a crash may come between the event and its
@@ -335,23 +351,17 @@
 // and runs whose job may be gone, and adds it again: nothing happens where it is there,
 // for Enqueue is idempotent. A store has this part in it:
 //
-//   - It keeps UnqueuedSince, DueAt and CheckedAt of events, and DueAt and CheckedAt of
-//     runs, as it is given them. It never sets them itself.
-//   - trigger.Store.Unqueued returns events that never got a job. A run that never got
-//     one has a zero CheckedAt, and StaleRuns returns it first.
-//   - trigger.Store.Stale and audiosearch.Runs.StaleRuns return those that are not
-//     finished, were due before one time, and whose job was last known to be queued
-//     before another one; those checked longest ago first. An index on (CheckedAt, DueAt)
-//     over those that are not finished answers it. The sweeper writes a new CheckedAt to
-//     each one that it has looked at, so that those that merely wait hide no lost one,
-//     however many they are.
+//   - It keeps WakeAt of events and runs as it is given it. It never sets it by itself.
+//   - trigger.Store.Overdue and audiosearch.Runs.Overdue return the events and runs whose
+//     WakeAt is before a time, the earliest first. An index on WakeAt, over the rows that
+//     have one, answers it. The sweeper queues each of them and moves its WakeAt on, so
+//     work that merely waits hides no lost job, however much it is.
 //
-// A service asks for stale ones an hour after they were due and checked (LostAfter), and
-// never sooner than the longest attempt and a quarter of an hour. A queue that knows of a
-// loss need not be waited for so long. It is a mortise.LossReporter, and says before
-// which time jobs were added that may be gone: what was checked before is queued again at
-// the next sweep. The time is compared with the clock of the services, so rather name one
-// that is some seconds too late.
+// A job is taken for lost an hour after it was queued (LostAfter), and never sooner than a
+// quarter of an hour. A queue that knows of a loss need not be waited for so long. It is a
+// mortise.LossReporter, and says before which time jobs were added that may be gone: work
+// that was queued before is queued again at the next sweep. The time is compared with the
+// clock of the services, so rather name one that is some seconds too late.
 //
 // A job may also come before the transaction that made its event is committed, if a host
 // has the store write in a transaction of its own. A worker tries a job of an unknown
@@ -360,9 +370,10 @@
 // # Counts
 //
 // A backend that can keep much counts no further than it is asked to (mortise.CountUpTo),
-// by runs of entries of an index: each number has a LIMIT. A call must cost little however
-// much is kept. An index over what is not completed serves Backlog: it stays small, and
-// its first entries say what is due next. Nothing needs a counter that each write changes.
+// by runs of entries of an index: each number has a LIMIT. A call must cost little
+// however much is kept. An index over the received, processing and failed events serves
+// Backlog: it stays small, and its first entries say what is due next. Nothing needs a
+// counter that each write changes.
 //
 // # Bounded steps
 //
@@ -389,7 +400,7 @@
 // These are the bounded steps: trigger.Pruner.Prune, the three methods of authmgmt.Pruner,
 // PruneAudit of vault.Audit, RemoveFingerprints of vault.KeyRotation, the three methods of
 // audiosearch.Pruner, RemoveDeleted of each Deletion, and RemoveDeletedVault. A method that
-// returns a page of rows for a caller to work on, such as Stale or DueGrants, is no step.
+// returns a page of rows for a caller to work on, such as Overdue or DueGrants, is not a step.
 //
 // # Deletion
 //
@@ -426,8 +437,9 @@
 // its own users.
 //
 //   - trigger.APIKeys.KeyByDigest: the key itself says which organization is asking.
-//   - trigger.Store.Unqueued and Stale: maintenance. The sweeper looks for events without
-//     a job, wherever they are.
+//   - trigger.Store.Overdue and Progress: maintenance. Sweepers and workers serve every
+//     organization.
+//   - trigger.Store.AllEvents: maintenance. It is for operators.
 //   - trigger.Counter.Backlog and audiosearch.Counter.Backlog: maintenance. They say
 //     what workers have to do, who serve every organization.
 //   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
@@ -438,10 +450,10 @@
 //   - vault.Keys and vault.KeyRotation: keys are the installation's, and a rotation goes
 //     through everything that is stored under one.
 //   - The method PruneAudit of vault.Audit: maintenance.
-//   - audiosearch.Runs.StaleRuns and audiosearch.Pruner: maintenance. The ID of a run is
+//   - audiosearch.Runs.Overdue and audiosearch.Pruner: maintenance. The ID of a run is
 //     unique over all. ModelOrder: models are the host's.
 //   - mortise.Leases and mortise.Queue.Consume: a worker serves every organization; the
-//     job names its own.
+//     job names its own. mortise.DeadJobs: maintenance.
 //
 // # Proof
 //

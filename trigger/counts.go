@@ -15,7 +15,7 @@ type Counts struct {
 
 	// Events that have ended and are still kept. The failed ones are dead letters: nothing
 	// happens to them without [Service.Retry].
-	Completed, Failed mortise.Count
+	Completed, Failed, Cancelled mortise.Count
 }
 
 // Counts counts the events of an organization: for its dashboard. It is cheap: each number

@@ -2,7 +2,6 @@ package trigger_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -31,62 +30,54 @@ func (q *lateQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 	return q.Queue.Enqueue(ctx, j)
 }
 
-// TestJobsBesideDeletion: who adds a job while the organization is deleted leaves none
-// behind, whether the queue shares the store's database or not.
+// TestJobsBesideDeletion: a call that adds a job to a queue elsewhere while the organization is
+// deleted leaves none behind.
 func TestJobsBesideDeletion(t *testing.T) {
-	for _, separate := range []bool{false, true} {
-		for name, add := range map[string]func(t *testing.T, s *trigger.Service, e trigger.Event){
-			"a retry": func(t *testing.T, s *trigger.Service, e trigger.Event) {
-				_, err := s.Retry(t.Context(), "acme", "", e.ID)
-				require.NoError(t, err, "it came before the mark")
-			},
-			"a submission": func(t *testing.T, s *trigger.Service, _ trigger.Event) {
-				if separate { // else it is one transaction
-					_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "b"})
-					require.NoError(t, err, "it came before the mark")
+	for name, add := range map[string]func(t *testing.T, s *trigger.Service, e trigger.Event){
+		"a retry": func(t *testing.T, s *trigger.Service, e trigger.Event) {
+			_, err := s.Retry(t.Context(), "acme", "", e.ID)
+			require.NoError(t, err, "it came before the mark")
+		},
+		"a submission": func(t *testing.T, s *trigger.Service, _ trigger.Event) {
+			_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "b"})
+			require.NoError(t, err, "it came before the mark")
+		},
+		"a sweep": func(t *testing.T, s *trigger.Service, _ trigger.Event) {
+			w, err := trigger.NewSweeper(s, nil)
+			require.NoError(t, err)
+			_, err = w.RunOnce(t.Context())
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := memory.Open(t.Context(), nil)
+			require.NoError(t, err)
+			jobs, err := memory.Open(t.Context(), nil)
+			require.NoError(t, err)
+			q := &lateQueue{Queue: jobs.Queue(nil)}
+			s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
+			require.NoError(t, err)
+			now := time.Now()
+			for status, id := range map[trigger.Status]uuid.UUID{trigger.StatusFailed: {1}, trigger.StatusReceived: {2}, trigger.StatusProcessing: {3}} {
+				e := trigger.Event{ID: id, Organization: "acme", Status: status, Source: "api", Instructions: "a", SubmittedAt: now.Add(-time.Hour), DueAt: now.Add(-48 * time.Hour)}
+				switch status {
+				case trigger.StatusReceived: // without a job for long
+					e.WakeAt = now.Add(-time.Hour)
+				case trigger.StatusProcessing: // with one that may be lost
+					e.WakeAt = now.Add(-48 * time.Hour)
 				}
-			},
-			"a sweep": func(t *testing.T, s *trigger.Service, _ trigger.Event) {
-				w, err := trigger.NewSweeper(s, nil)
+				_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 				require.NoError(t, err)
-				_, err = w.RunOnce(t.Context())
-				require.NoError(t, err)
-			},
-		} {
-			t.Run(fmt.Sprintf("%s, separate %v", name, separate), func(t *testing.T) {
-				db, err := memory.Open(t.Context(), nil)
-				require.NoError(t, err)
-				jobs := db
-				if separate {
-					jobs, err = memory.Open(t.Context(), nil)
-					require.NoError(t, err)
-				}
-				q := &lateQueue{Queue: jobs.Queue(nil)}
-				s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
-				require.NoError(t, err)
-				now := time.Now()
-				for status, id := range map[trigger.Status]uuid.UUID{trigger.StatusFailed: {1}, trigger.StatusReceived: {2}, trigger.StatusProcessing: {3}} {
-					e := trigger.Event{ID: id, Organization: "acme", Status: status, Source: "api", Instructions: "a", SubmittedAt: now.Add(-time.Hour), DueAt: now.Add(-48 * time.Hour)}
-					switch status {
-					case trigger.StatusReceived: // without a job for long
-						e.UnqueuedSince = now.Add(-time.Hour)
-					case trigger.StatusProcessing: // with one that may be lost
-						e.CheckedAt = now.Add(-48 * time.Hour)
-					}
-					_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
-					require.NoError(t, err)
-				}
-				e, err := s.Event(t.Context(), "acme", uuid.UUID{1})
-				require.NoError(t, err)
-				happened := separate || name != "a submission"
-				q.before = func() { deleteAll(t, s, "acme", "") }
-				add(t, s, e)
-				require.Equal(t, happened, q.before == nil)
-				left, err := jobs.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Minute})
-				require.NoError(t, err)
-				require.Empty(t, left)
-			})
-		}
+			}
+			e, err := s.Event(t.Context(), "acme", uuid.UUID{1})
+			require.NoError(t, err)
+			q.before = func() { deleteAll(t, s, "acme", "") }
+			add(t, s, e)
+			require.Nil(t, q.before)
+			left, err := jobs.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Minute})
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
 	}
 }
 

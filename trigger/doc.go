@@ -6,9 +6,9 @@
 // job and runs the embedder's [Processor], with retries, and writes what came of it into
 // the history.
 //
-// The promise: every accepted event is in the history and is processed at least once,
-// whatever crashes. "At least once" means that a Processor may see one event twice, so
-// its work must be idempotent.
+// The promise: every accepted event is in the history, until it is pruned, and is
+// processed at least once unless it is cancelled, whatever crashes. "At least once" means
+// that a Processor may see one event twice, so its work must be idempotent.
 //
 // # Parts
 //
@@ -21,16 +21,19 @@
 // # States
 //
 //	received -> processing -> completed | failed
+//	received | processing -> cancelled
+//	failed | cancelled -> received
 //
-// An event that waits for another attempt is received again. [Service.Retry] sends a
-// failed one back by hand.
+// An event that waits for its time ([Submission.NotBefore]) or for another attempt is
+// received. [Service.Cancel] ends an event that has not ended. [Service.RunNow] makes one due
+// that waits. [Service.Retry] sends one back that has failed or was cancelled.
 //
 // # What a host must run
 //
 // One [Worker] wherever events are to be processed. A worker also runs the [Sweeper],
-// which puts on the queue what a crash left stored but not queued, and what the queue may
-// have lost. A host whose workers live in other programs, or which is pushed jobs
-// ([Worker.Handle]), runs a Sweeper of its own.
+// which queues each event that a worker should have by now ([Event].WakeAt): a crash left it
+// without a job, its queue refused or lost the job, or its time has come. A host whose workers
+// live in other programs, or which is pushed jobs ([Worker.Handle]), runs a Sweeper of its own.
 //
 // [Service.Backlog] says whether the workers keep up, for metrics; [Service.Counts] is for
 // an organization's dashboard.
@@ -49,12 +52,14 @@
 // MaxPageSize, Page, Cursor, and the errors ErrNotFound, ErrExists, ErrDeleted,
 // ErrUnavailable and ValidationError.
 //
-// Requests: [Submission], [Event], [Status], [Statuses], [Outcome].
+// Requests: [Submission], [MaxNotBefore], [MaxSubmissions], [Event], [Status], [Statuses],
+// [Outcome], [Attempt], [MaxAttemptsLog].
 //
-// Lists of them: [EventQuery].
+// Lists of them: [EventQuery], and for operators [AllQuery].
 //
 // The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown],
-// [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions].
+// [ErrCancelled], [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper],
+// [SweeperOptions], [Retention].
 //
 // Organizations: [Directory], [Organization], [Collection].
 //
@@ -63,16 +68,17 @@
 // How much there is: [Counts].
 //
 // Errors: of a request [ErrNotConfigured], [ErrNoEligibleCollection],
-// [ErrIdempotencyKeyReused], [ErrEnqueueFailed]; of a retry by hand [ErrNotFailed]; of API
-// keys [ErrInvalidKey].
+// [ErrIdempotencyKeyReused], [ErrTooManyWaiting], [ErrEnqueueFailed]; of actions
+// [ErrNotCancellable], [ErrNotRetryable], [ErrNotRunnable]; of API keys [ErrInvalidKey].
 //
 // # For backends
 //
-// A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and
-// a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
+// A [Store] is made of [Maintenance] ([Progress]), [Counter] and [Deletion], and may be a
+// [Pruner] and a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these
+// nowhere else.
 //
-// A [Queue] is one for all domains, mortise.Queue. Who pushes its jobs to Worker.Handle
-// tells those of events by [JobKind].
+// A [Queue] is one for all domains, mortise.Queue. A host that pushes jobs to Worker.Handle
+// recognizes the jobs of events by [JobKind].
 //
 // Package triggertest proves a store, and package storage/queuetest a queue.
 package trigger

@@ -25,12 +25,18 @@ var (
 	// Use a new key.
 	ErrIdempotencyKeyReused = errors.New("trigger: the idempotency key was used for a different request")
 	// ErrEnqueueFailed: the event was stored and could not be queued; it is marked failed
-	// and will not run. Submit again.
+	// and will not run, unless it is retried by hand. Submit
+	// again.
 	ErrEnqueueFailed = errors.New("trigger: the event could not be queued")
 	// ErrInvalidKey: the API key is unknown or revoked.
 	ErrInvalidKey = errors.New("trigger: invalid API key")
-	// ErrNotFailed: only a failed event can be retried by hand.
-	ErrNotFailed = errors.New("trigger: only a failed event can be retried")
+	// ErrNotCancellable: the event has ended, and not by a cancellation.
+	ErrNotCancellable = errors.New("trigger: the event has ended; there is nothing to cancel")
+	// ErrNotRetryable: only an event that has failed, or was cancelled or superseded, can be
+	// retried by hand.
+	ErrNotRetryable = errors.New("trigger: only a failed, cancelled or superseded event can be retried")
+	// ErrNotRunnable: the event has ended. [Service.Retry] may send it back.
+	ErrNotRunnable = errors.New("trigger: the event has ended; only one that waits can be run now")
 )
 
 // reasons class the errors of the package for observers.
@@ -39,6 +45,10 @@ var reasons = []failure.Class{
 	{Err: ErrNotConfigured, Reason: mortise.ReasonConflict},
 	{Err: ErrNoEligibleCollection, Reason: mortise.ReasonConflict},
 	{Err: ErrIdempotencyKeyReused, Reason: mortise.ReasonConflict},
+	{Err: ErrTooManyWaiting, Reason: mortise.ReasonLimit},
+	{Err: ErrNotCancellable, Reason: mortise.ReasonConflict},
+	{Err: ErrNotRetryable, Reason: mortise.ReasonConflict},
+	{Err: ErrNotRunnable, Reason: mortise.ReasonConflict},
 	{Err: ErrTimeout, Reason: mortise.ReasonTimeout},
 }
 

@@ -2,9 +2,13 @@ package trigger
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Status is where an event stands between its acceptance and its end.
@@ -16,15 +20,20 @@ const (
 	StatusProcessing Status = "processing" // an attempt is running, or its worker died and the lease has not ended yet
 	StatusCompleted  Status = "completed"  // the Processor succeeded
 	StatusFailed     Status = "failed"     // given up: permanent error, attempts used up, or never queued
+	StatusCancelled  Status = "cancelled"  // ended by [Service.Cancel]
+	StatusSuperseded Status = "superseded" // ended by a newer event, whose ID is in SupersededBy
 )
 
 // Statuses lists every Status in the order of an event's life.
 func Statuses() []Status {
-	return []Status{StatusReceived, StatusProcessing, StatusCompleted, StatusFailed}
+	return []Status{StatusReceived, StatusProcessing, StatusCompleted, StatusFailed, StatusCancelled, StatusSuperseded}
 }
 
 // Finished reports whether no further attempt follows by itself.
-func (s Status) Finished() bool { return s == StatusCompleted || s == StatusFailed }
+func (s Status) Finished() bool { return s != StatusReceived && s != StatusProcessing }
+
+// retryable reports whether an event can be sent back by hand.
+func (s Status) retryable() bool { return s.Finished() && s != StatusCompleted }
 
 // Event is one accepted request and what became of it. Times are UTC with microsecond
 // precision; a zero time means "not yet".
@@ -32,8 +41,9 @@ type Event struct {
 	ID           uuid.UUID
 	Organization string
 	Status       Status
-	Source       string // who submitted it: "api", as over HTTP, or the host's own word
-	Instructions string // what to document; never empty
+	Source       string        // its channel: "api", as over HTTP, or the host's own word
+	Actor        mortise.Actor // the caller that submitted it; "" if the host named none
+	Instructions string        // what to document; never empty
 	// Context is the caller's metadata: a JSON object, byte for byte as submitted; nil
 	// for none.
 	Context    json.RawMessage
@@ -43,30 +53,77 @@ type Event struct {
 	StartedAt   time.Time // start of the latest attempt
 	FinishedAt  time.Time
 
-	// DueAt is when the event is next due: its submission, its [Service.Retry], or the
-	// end of the wait for another attempt. While an attempt runs it is when the attempt
-	// must be over.
+	// DueAt is when the next attempt may begin: the submission, [Submission.NotBefore], the
+	// [Service.Retry] or [Service.RunNow], or the end of the wait for another attempt. While
+	// an attempt runs it is when the attempt must be over. Zero once the event has ended.
 	DueAt time.Time
 
-	// CheckedAt is when the event's job was last known to be queued. Zero: that is not
-	// known. The service leaves it zero where event and job stand in one database.
-	CheckedAt time.Time
+	// WakeAt is when a worker should have the event by. A [Sweeper] then queues its job.
+	// Zero: its job is in the same database, or the event has ended.
+	WakeAt time.Time
 
 	Attempts  int      // attempts begun in this generation, those ended by a shutdown not counted
 	LastError string   // what the latest failed attempt said; kept when a later one succeeds
 	Outcome   *Outcome // set when completed
 
-	Generation int // 0, and one more after each Retry by hand
+	// Failures are the attempts that did not succeed, of all generations, oldest first: at
+	// most the newest [MaxAttemptsLog]. [Event.AttemptsLog] has the others, too.
+	Failures []Attempt
 
-	// UnqueuedSince is since when the event wants a job that is not known to be queued.
-	// Zero: it has one, or needs none.
-	UnqueuedSince time.Time
+	Generation int // 0, and one more after each Retry and RunNow by hand
+
+	// Reserved: no event has these fields set, or the status superseded, in this version.
+	SupersedeKey   string    // a newer event with it may end this one while it waits; "" for none
+	SupersedeSince time.Time // when the first of the events that wait under the key was submitted
+	SupersededBy   uuid.UUID // the event that ended this one; uuid.Nil for none
 
 	IdempotencyKey string // "" for none, or released
 	// BodyDigest is SHA-256 over what was submitted, to know a repeated request; zero
 	// without a key.
 	BodyDigest [32]byte
 	Trace      map[string]string // trace carrier (W3C trace context, say), at most 1 KiB; never shown
+}
+
+// Attempt is one attempt at an event. Databases store its JSON.
+type Attempt struct {
+	Number    int       `json:"attempt"` // from 1 in each generation; one that a shutdown cut off has the number of the next
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at"` // zero: it still runs, or its worker died
+	Error     string    `json:"error"`    // what PublicError says of its failure, or "cancelled"; "" if it still runs, or succeeded
+}
+
+// MaxAttemptsLog is the number of attempts that an event keeps.
+const MaxAttemptsLog = 10
+
+// AttemptsLog returns the newest attempts of the event, at most [MaxAttemptsLog], oldest
+// first: its Failures, and the attempt that runs or has succeeded.
+func (e *Event) AttemptsLog() []Attempt {
+	log := append([]Attempt(nil), e.Failures...)
+	if e.Status == StatusProcessing || e.Status == StatusCompleted {
+		log = append(log, Attempt{Number: e.Attempts, StartedAt: e.StartedAt, EndedAt: e.FinishedAt})
+	}
+	return log[max(len(log)-MaxAttemptsLog, 0):]
+}
+
+// submittedForLater reports whether an event waits for its NotBefore. Another one that waits
+// may be due by another clock.
+func (e *Event) submittedForLater() bool {
+	return e.Generation == 0 && e.Attempts == 0 && e.Status == StatusReceived && e.DueAt.After(e.SubmittedAt)
+}
+
+// noteFailure adds the latest attempt to Failures, once.
+func (e *Event) noteFailure(at time.Time, text string) {
+	kept := slices.DeleteFunc(slices.Clone(e.Failures), func(a Attempt) bool {
+		return a.Number == e.Attempts && a.StartedAt.Equal(e.StartedAt)
+	})
+	kept = append(kept, Attempt{Number: e.Attempts, StartedAt: e.StartedAt, EndedAt: latest(at, e.StartedAt), Error: text})
+	e.Failures = kept[max(len(kept)-MaxAttemptsLog, 0):]
+}
+
+// finish ends the event.
+func (e *Event) finish(at time.Time, how Status) {
+	e.Status, e.FinishedAt = how, latest(latest(at, e.StartedAt), e.SubmittedAt)
+	e.DueAt, e.WakeAt = time.Time{}, time.Time{}
 }
 
 // Outcome is what a Processor says of finished work.
@@ -84,12 +141,7 @@ func (e Event) Clone() Event {
 		o.Data = append(json.RawMessage(nil), o.Data...)
 		e.Outcome = &o
 	}
-	if e.Trace != nil {
-		trace := make(map[string]string, len(e.Trace))
-		for k, v := range e.Trace {
-			trace[k] = v
-		}
-		e.Trace = trace
-	}
+	e.Failures = append([]Attempt(nil), e.Failures...)
+	e.Trace = maps.Clone(e.Trace)
 	return e
 }

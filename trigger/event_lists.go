@@ -2,7 +2,9 @@ package trigger
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -35,9 +37,13 @@ func (e *Event) Position() mortise.Position {
 }
 
 // Size returns the length of the long fields together, in bytes: Instructions, Context,
-// LastError and Outcome.
+// LastError, Outcome, and Failures as JSON.
 func (e *Event) Size() int {
 	n := len(e.Instructions) + len(e.Context) + len(e.LastError)
+	if len(e.Failures) > 0 {
+		text, _ := json.Marshal(e.Failures) // fails for times after the year 9999 only
+		n += len(text)
+	}
 	if e.Outcome != nil {
 		n += len(e.Outcome.Summary) + len(e.Outcome.Data)
 	}
@@ -60,7 +66,7 @@ func (q *EventQuery) Matches(e *Event) bool {
 func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error) {
 	var p failure.Problems
 	q.Limit = failure.Page(&p, q.After, q.Limit, pages.ByUUID)
-	if q.Status != "" && !knownStatus(q.Status) {
+	if q.Status != "" && !slices.Contains(Statuses(), q.Status) {
 		p.Add("status", "is not one of %v", Statuses())
 	}
 	if q.Source != "" {
@@ -77,15 +83,6 @@ func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (mor
 	return page, failure.Unavailable("list events", err)
 }
 
-func knownStatus(status Status) bool {
-	for _, known := range Statuses() {
-		if status == known {
-			return true
-		}
-	}
-	return false
-}
-
 // Events iterates over everything that q selects, newest first, from q.After on, by pages of
 // q.Limit. It ends after the first error, which is [mortise.ErrUnavailable] if the store
 // returns the cursor again that it was given.
@@ -94,4 +91,52 @@ func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq
 		q.After = after
 		return s.ListEvents(ctx, org, q)
 	})
+}
+
+// AllQuery selects events of all organizations that have one status.
+type AllQuery struct {
+	Status    Status    // received, processing or failed
+	DueBefore time.Time // of received and processing events: DueAt is before it; zero: all; ignored for failed ones
+	After     mortise.Cursor
+	Limit     int // as of [EventQuery]
+	Bytes     int // as of [EventQuery]
+}
+
+// Position returns an event's place in the list: ended events by FinishedAt, the latest first,
+// others by DueAt, the earliest first; then by ID (as bytes), in the same direction.
+func (q *AllQuery) Position(e *Event) mortise.Position {
+	if q.Status.Finished() {
+		return mortise.Position{At: e.FinishedAt, ID: string(e.ID[:])}
+	}
+	return mortise.Position{At: e.DueAt, ID: string(e.ID[:])}
+}
+
+// Matches reports whether q selects e; After, Limit and Bytes do not count. An event without
+// the time that gives it its place is left out.
+func (q *AllQuery) Matches(e *Event) bool {
+	return e.Status == q.Status && !q.Position(e).At.IsZero() &&
+		(q.Status.Finished() || q.DueBefore.IsZero() || e.DueAt.Before(q.DueBefore))
+}
+
+// AllEvents returns a page of the events of all organizations that have one status: failed
+// events, the latest first, or waiting or running events, the longest overdue first. It is
+// for operators, and no organization is asked for. [Service.ListEvents] has the events of
+// other statuses, by organization. Limit 0 means 50. A Limit outside 0 to
+// [mortise.MaxPageSize], another Status or "", or an invalid After is a
+// [*mortise.ValidationError].
+func (s *Service) AllEvents(ctx context.Context, q AllQuery) (mortise.Page[Event], error) {
+	var p failure.Problems
+	q.Limit = failure.Page(&p, q.After, q.Limit, pages.ByUUID)
+	if q.Status != StatusReceived && q.Status != StatusProcessing && q.Status != StatusFailed {
+		p.Add("status", "is not one of received, processing and failed")
+	}
+	if err := p.Err(); err != nil {
+		return mortise.Page[Event]{}, err
+	}
+	q.DueBefore = pages.Ceil(q.DueBefore)
+	page, err := s.store.AllEvents(ctx, q)
+	if err == nil {
+		err = pages.Check(page, q.After, q.Limit)
+	}
+	return page, failure.Unavailable("list the events of all organizations", err)
 }

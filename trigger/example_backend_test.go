@@ -55,11 +55,11 @@ func ExamplePruner() {
 	later := time.Now().Add(time.Hour)
 
 	var pruner trigger.Pruner = db.Trigger().Store.(*memory.Trigger)
-	n, more, err := pruner.Prune(ctx, later, later, 100)
+	n, more, err := pruner.Prune(ctx, trigger.StatusCompleted, later, later, 100)
 	fmt.Println(n, more, err) // it is not finished yet
 	_, err = worker.RunOnce(ctx)
 	check(err)
-	n, more, err = pruner.Prune(ctx, later, later, 100)
+	n, more, err = pruner.Prune(ctx, trigger.StatusCompleted, later, later, 100)
 	fmt.Println(n, more, err)
 	// Output:
 	// 0 false <nil>
@@ -90,9 +90,9 @@ func ExampleTxStore() {
 	check(err)
 	fmt.Println(created, claimed[0].Job.ID == e.Job().ID)
 
-	check(store.UpdateEventAndRemove(ctx, "acme", e.ID, func(e *trigger.Event) error {
+	check(store.UpdateEventAndJobs(ctx, "acme", e.ID, func(e *trigger.Event) ([]mortise.Job, error) {
 		e.Status = trigger.StatusCompleted
-		return nil
+		return nil, nil
 	}, claimed[0], false))
 	fmt.Println(db.Jobs().Extend(ctx, claimed[0], time.Minute))
 	// Output:

@@ -143,33 +143,6 @@ func TestWaitingEventsHideNoLostOne(t *testing.T) {
 	})
 }
 
-// The sweeper does not look where event and job stand in one database.
-func TestSweeperTrustsASharedQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db := openMemory(t)
-		s, err := trigger.New(trigger.Backend{Store: noStale{db.Trigger().Store.(*memory.Trigger)}, Queue: sharing{db.Queue(nil)}}, nil)
-		require.NoError(t, err)
-		sweeper, err := trigger.NewSweeper(s, nil)
-		require.NoError(t, err)
-		e := submit(t, s, "a")
-		require.Zero(t, e.CheckedAt)
-		time.Sleep(100 * time.Hour)
-		n, err := sweeper.RunOnce(t.Context())
-		require.NoError(t, err)
-		require.Zero(t, n)
-	})
-}
-
-type noStale struct{ *memory.Trigger }
-
-func (noStale) Stale(context.Context, time.Time, time.Time, int) ([]trigger.Event, error) {
-	return nil, errors.New("nobody asks")
-}
-
-type sharing struct{ mortise.StepQueue }
-
-func (sharing) Shares(any) bool { return true }
-
 // What a queue says that it has lost is queued again at once, and once: also what waits
 // for its retry, which comes no sooner for that.
 func TestReportedLoss(t *testing.T) {
@@ -243,24 +216,37 @@ func TestNoAttemptBesideItself(t *testing.T) {
 	})
 }
 
-// The sweeper of a worker whose attempts may take long waits for longer.
-func TestLostAfterExceedsTheLongestAttempt(t *testing.T) {
-	lossy(t, func(n int) bool { return n == 1 }, returning(nil), func(t *testing.T, r *lossyRig) {
-		worker, err := trigger.NewWorker(r.service, returning(nil), &trigger.WorkerOptions{
-			Timeout: 5 * time.Hour, Sweep: trigger.SweeperOptions{LostAfter: time.Second},
-		})
+// An event that runs for longer than LostAfter is not queued again while it may run.
+func TestLongAttemptsAreNotQueuedAgain(t *testing.T) {
+	attempts := 0
+	work := func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		attempts++
+		time.Sleep(5 * time.Hour)
+		return trigger.Outcome{}, nil
+	}
+	lossy(t, nil, work, func(t *testing.T, r *lossyRig) {
+		worker, err := trigger.NewWorker(r.service, work, &trigger.WorkerOptions{Timeout: 6 * time.Hour})
 		require.NoError(t, err)
 		e := submit(t, r.service, "a")
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- worker.Run(ctx) }()
 		time.Sleep(5*time.Hour + 14*time.Minute)
-		assert.Equal(t, trigger.StatusReceived, get(t, r.service, e.ID).Status)
-		time.Sleep(5 * time.Minute)
 		assert.Equal(t, trigger.StatusCompleted, get(t, r.service, e.ID).Status)
+		assert.Equal(t, 1, attempts)
+		assert.Equal(t, 1, r.queue.n, "calls of Enqueue")
 		stop()
 		require.NoError(t, <-ended)
 	})
+}
+
+// LostAfter is never less than a quarter of an hour.
+func TestLostAfterHasAMinimum(t *testing.T) {
+	db := openMemory(t)
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &lossyQueue{StepQueue: db.Queue(nil)}}, &trigger.Options{LostAfter: time.Second})
+	require.NoError(t, err)
+	e := submit(t, s, "a")
+	assert.WithinDuration(t, time.Now().Add(15*time.Minute), get(t, s, e.ID).WakeAt, time.Minute)
 }
 
 // uncommitted is a store that makes changes within a transaction of the host's: nobody

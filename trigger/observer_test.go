@@ -198,7 +198,7 @@ func TestObservationsSayWho(t *testing.T) {
 	_, err = f.Retry(t.Context(), "acme", "dan", e.ID)
 	require.NoError(t, err)
 	_, err = f.Retry(t.Context(), "acme", "dan", e.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFailed)
+	require.ErrorIs(t, err, trigger.ErrNotRetryable)
 	issued, _, err := f.IssueKey(t.Context(), "acme", "eve", "")
 	require.NoError(t, err)
 	imported, err := f.ImportKey(t.Context(), "acme", "fay", "", "0123456789abcdef0123456789abcdef")

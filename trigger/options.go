@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/overdue"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -20,6 +21,20 @@ type Options struct {
 
 	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
 	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
+
+	// MaxWaiting is how many events of one organization may wait: for their time, for a
+	// worker or for another attempt. 0: no bound. A new event beyond it is
+	// [ErrTooManyWaiting]; Retry and RunNow are never refused. A process counts at least once
+	// a second, and gives out a quarter of the free places between two counts: several
+	// processes may exceed the bound by so much, and a place that becomes free may be refused
+	// for a second.
+	MaxWaiting int
+
+	// LostAfter is when the job of an event that is not finished may be lost, and is queued
+	// again: so long after it was last queued or delivered. It is 1 h, and never less than
+	// 15 min. A job that is in the queue stays as it is. Where event and job are in one
+	// database, no job is lost, and no job is queued again.
+	LostAfter time.Duration
 
 	// PublicError says what the history shows of the failure of an attempt, as LastError
 	// of the event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing.
@@ -38,7 +53,8 @@ func (o *Options) validate() error {
 	if o == nil {
 		return nil
 	}
-	return setting.Check("trigger: Options", setting.Of("IdempotencyWindow", o.IdempotencyWindow), setting.Of("MaxBytes", o.MaxBytes))
+	return setting.Check("trigger: Options", setting.Of("IdempotencyWindow", o.IdempotencyWindow),
+		setting.Of("MaxBytes", o.MaxBytes), setting.Of("MaxWaiting", o.MaxWaiting), setting.Of("LostAfter", o.LostAfter))
 }
 
 // withDefaults returns a copy with the defaults filled in.
@@ -49,6 +65,8 @@ func (o *Options) withDefaults() Options {
 	}
 	setting.Default(&c.IdempotencyWindow, 24*time.Hour)
 	setting.Default(&c.MaxBytes, 1<<20)
+	setting.Default(&c.LostAfter, time.Hour)
+	c.LostAfter = max(c.LostAfter, overdue.LeastLostAfter)
 	setting.Env(&c.Env)
 	return c
 }

@@ -3,7 +3,6 @@ package trigger
 import (
 	"time"
 
-	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
@@ -13,6 +12,12 @@ type WorkerOptions struct {
 	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see [Queue])
 	MaxAttempts int           // attempts before an event fails: 10
 	Timeout     time.Duration // of one attempt: 10 min
+
+	// PerOrganization is how many attempts of one organization run at a time in this
+	// process. 0: no bound. Its other events wait in the queue, and count no attempt for it.
+	// A queue that does not know organizations apart hands them out all the same: then they
+	// are given back, for up to 30 s at a time.
+	PerOrganization int
 
 	// Drain is how long running attempts may go on after Run's context ended: 25 s. Grace
 	// is how long a Processor may ignore the end of its context before it is left behind:
@@ -33,6 +38,7 @@ func (o *WorkerOptions) validate() error {
 		return nil
 	}
 	return setting.Check("trigger: WorkerOptions", setting.Of("Concurrency", o.Concurrency),
+		setting.Of("PerOrganization", o.PerOrganization),
 		setting.Of("MaxAttempts", o.MaxAttempts), setting.Of("Timeout", o.Timeout))
 }
 
@@ -57,30 +63,39 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 type SweeperOptions struct {
 	Every time.Duration // how often it looks: 15 s
 
-	// After is how long an event must have been without a job: 30 s, well over the time
-	// that a Submit takes.
-	After time.Duration
+	// Retention is how long events that have ended stay in the history. One with an
+	// idempotency key stays for [Options].IdempotencyWindow at least. The store must be a
+	// [Pruner].
+	Retention Retention
+}
 
-	// LostAfter is when the job of an event that is not finished may be lost, and is
-	// added again: so long after the event was due and its job was last known to be
-	// queued. It is 1 h, and never less than 15 min. That of a Worker's sweeper is never
-	// less than the time that an attempt can take (its Timeout, Grace and the writing of
-	// its end) plus 15 min: with the defaults, somewhat over 25 min. Where event and job
-	// stand in one database, no job is lost, and nobody looks.
-	LostAfter time.Duration
+// Retention is how long events stay in the history after their end, by the way in which they
+// ended. 0 keeps them for ever.
+type Retention struct {
+	Completed time.Duration
+	Failed    time.Duration // dead letters
+	Cancelled time.Duration // superseded events included
+}
 
-	// Retention is how long a finished event stays in the history; 0 keeps it for ever. One
-	// with an idempotency key stays for [Options].IdempotencyWindow at least. The store
-	// must be a [Pruner].
-	Retention time.Duration
+// of returns the time for a status.
+func (r Retention) of(s Status) time.Duration {
+	switch s {
+	case StatusCompleted:
+		return r.Completed
+	case StatusFailed:
+		return r.Failed
+	case StatusCancelled, StatusSuperseded:
+		return r.Cancelled
+	}
+	return 0
 }
 
 func (o *SweeperOptions) validate() error {
 	if o == nil {
 		return nil
 	}
-	return setting.Check("trigger: SweeperOptions", setting.Of("Every", o.Every), setting.Of("After", o.After),
-		setting.Of("LostAfter", o.LostAfter), setting.Of("Retention", o.Retention))
+	return setting.Check("trigger: SweeperOptions", setting.Of("Every", o.Every), setting.Of("Retention.Completed", o.Retention.Completed),
+		setting.Of("Retention.Failed", o.Retention.Failed), setting.Of("Retention.Cancelled", o.Retention.Cancelled))
 }
 
 func (o *SweeperOptions) withDefaults() SweeperOptions {
@@ -89,8 +104,5 @@ func (o *SweeperOptions) withDefaults() SweeperOptions {
 		c = *o
 	}
 	setting.Default(&c.Every, 15*time.Second)
-	setting.Default(&c.After, 30*time.Second)
-	setting.Default(&c.LostAfter, time.Hour)
-	c.LostAfter = max(c.LostAfter, lostjobs.Tolerance)
 	return c
 }

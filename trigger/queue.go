@@ -3,6 +3,7 @@ package trigger
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,6 +24,15 @@ func (e *Event) Job() mortise.Job {
 		Kind: JobKind, Organization: e.Organization, ID: e.ID.String() + "-" + strconv.Itoa(e.Generation),
 		Trace: e.Trace,
 	}
+}
+
+// jobAt is Job, not to be delivered before the event is due.
+func (e *Event) jobAt(now time.Time) mortise.Job {
+	j := e.Job()
+	if e.DueAt.After(now) {
+		j.At = e.DueAt
+	}
+	return j
 }
 
 // parseJobID returns the event and the generation of a job.

@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +28,8 @@ type Service struct {
 	opts      Options
 	ids       uuid7.Source
 
-	unmarked unmarkedEvents // what could neither be queued nor marked failed
+	running running // the attempts of this process
+	waiting waiting // events that organizations may submit
 
 	failed, panicked seldom.Lines // of the log, about attempts, by organization
 
@@ -42,7 +44,7 @@ func New(b Backend, opts *Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{store: b.Store, queue: b.Queue, directory: b.Directory, keys: b.Keys, opts: opts.withDefaults(),
-		lastUse: make(map[uuid.UUID]keyUse)}
+		lastUse: make(map[uuid.UUID]keyUse), running: running{attempts: make(map[*attempt]bool)}}
 	if sharer, ok := b.Queue.(mortise.Sharer); ok {
 		if tx, ok := b.Store.(TxStore); ok && sharer.Shares(b.Store) {
 			s.tx = tx
@@ -65,49 +67,19 @@ func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, e
 	return e, failure.Unavailable("read event", err)
 }
 
-// Retry sends a failed event back to the queue, as a new generation with all its attempts
-// before it. It returns the event as it is then. An event in another state is
-// [ErrNotFailed]. If the queue fails, the sweeper queues the event later.
-//
-// A queue that keeps dead letters keeps that of the generation before, also when the event is
-// completed: in the table of jobs until Prune forgets the event. So count failed events by
-// [Service.Counts], and not dead jobs.
-func (s *Service) Retry(ctx context.Context, org string, by mortise.Actor, id uuid.UUID) (Event, error) {
-	now := s.now()
-	var e Event
-	err := s.update(ctx, org, id, func(stored *Event) error {
-		if stored.Status != StatusFailed {
-			return ErrNotFailed
-		}
-		stored.Status = StatusReceived
-		stored.Generation++
-		stored.Attempts = 0
-		stored.StartedAt, stored.FinishedAt = time.Time{}, time.Time{}
-		stored.UnqueuedSince, stored.DueAt = now, now
-		e = stored.Clone()
-		return nil
-	})
-	if err != nil {
-		return Event{}, err
-	}
-	s.unmarked.remove(id)
-	if err := s.enqueue(ctx, &e); err != nil && !errors.Is(err, errMarked) {
-		s.opts.Logger.WarnContext(ctx, "retry stored but not queued yet; the sweeper will queue it", "event", id, "error", err)
-	} else {
-		e.UnqueuedSince = time.Time{}
-	}
-	s.observe(ctx, mortise.Observation{Kind: mortise.KindRetried, Organization: org, Actor: by, Object: id.String()})
-	return e, nil
-}
-
-// Prune forgets finished events of all organizations that ended before the given time,
+// Prune forgets events of all organizations that ended with a status before the given time,
 // and returns how many. Nothing is ever forgotten without it. An event with an idempotency
-// key stays for [Options].IdempotencyWindow after its end at least, so that its request
-// does not run twice. If the store is not a [Pruner], the error is errors.ErrUnsupported.
-func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
+// key stays for [Options].IdempotencyWindow after its end at least, so that its request does
+// not run twice. If the store is not a [Pruner], the error is errors.ErrUnsupported.
+func (s *Service) Prune(ctx context.Context, status Status, before time.Time) (int, error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {
 		return 0, errors.ErrUnsupported
+	}
+	if !status.Finished() || !slices.Contains(Statuses(), status) {
+		var p failure.Problems
+		p.Add("status", "is not one in which events end")
+		return 0, p.Err()
 	}
 	const limit = 1000
 	before = pages.Ceil(before)
@@ -117,7 +89,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 		keyedBefore = before
 	}
 	n, err := steps.Run(ctx, "Prune", limit, func(ctx context.Context, limit int) (int, bool, error) {
-		return pruner.Prune(ctx, before, keyedBefore, limit)
+		return pruner.Prune(ctx, status, before, keyedBefore, limit)
 	})
 	return n, failure.Unavailable("prune events", err)
 }
@@ -137,9 +109,28 @@ func (s *Service) update(ctx context.Context, org string, id uuid.UUID, update f
 	return failure.Apart("update event", update, func(update func(*Event) error) error { return s.store.UpdateEvent(ctx, org, id, update) })
 }
 
-// updateAndRemove is the same for TxStore.UpdateEventAndRemove.
-func (s *Service) updateAndRemove(
-	ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool,
+// updateAndJobs is the same for an update that returns jobs to be added, with the end of a
+// lease. Where the jobs are elsewhere it is update, without them.
+func (s *Service) updateAndJobs(
+	ctx context.Context, org string, id uuid.UUID, update func(*Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
-	return failure.Apart("update event", update, func(update func(*Event) error) error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
+	var jobs []mortise.Job
+	change := func(e *Event) (err error) {
+		jobs, err = update(e)
+		return err
+	}
+	if s.tx == nil {
+		return s.update(ctx, org, id, change)
+	}
+	return failure.Apart("update event", change, func(change func(*Event) error) error {
+		return s.tx.UpdateEventAndJobs(ctx, org, id, func(e *Event) ([]mortise.Job, error) {
+			err := change(e)
+			return jobs, err
+		}, l, dead)
+	})
+}
+
+// noJobs is an update that adds no jobs.
+func noJobs(update func(*Event) error) func(*Event) ([]mortise.Job, error) {
+	return func(e *Event) ([]mortise.Job, error) { return nil, update(e) }
 }

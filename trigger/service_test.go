@@ -146,7 +146,7 @@ func TestRetry(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errors.New("no")), nil)})
 	e := submit(t, f.Service, "a")
 	_, err := f.Retry(t.Context(), "acme", "", e.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFailed)
+	require.ErrorIs(t, err, trigger.ErrNotRetryable)
 
 	require.Equal(t, 1, f.Drain(t.Context()))
 	require.Equal(t, trigger.StatusFailed, get(t, f.Service, e.ID).Status)
@@ -159,15 +159,14 @@ func TestRetry(t *testing.T) {
 	assert.Equal(t, 1, again.Generation)
 	assert.Zero(t, again.Attempts)
 	assert.True(t, again.FinishedAt.IsZero() && again.StartedAt.IsZero())
-	assert.True(t, get(t, f.Service, e.ID).UnqueuedSince.IsZero(), "it has a job")
 	require.Equal(t, 1, f.Drain(t.Context()))
 	assert.Equal(t, trigger.StatusCompleted, get(t, f.Service, e.ID).Status)
 	_, err = f.Retry(t.Context(), "acme", "", e.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFailed)
+	require.ErrorIs(t, err, trigger.ErrNotRetryable)
 }
 
 func TestRetryWhileTheQueueFails(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errors.New("no")), nil)})
+	f := triggertest.New(t, &triggertest.Options{SeparateQueue: true, Processor: returning(trigger.Permanent(errors.New("no")), nil)})
 	e := submit(t, f.Service, "a")
 	f.Drain(t.Context())
 	heal := f.Break(triggertest.QueuePart)
@@ -187,20 +186,20 @@ func TestPrune(t *testing.T) {
 	f.Advance(time.Hour)
 	limit := f.Now()
 	waiting := submit(t, f.Service, "new")
-	n, err := f.Prune(t.Context(), limit)
+	n, err := f.Prune(t.Context(), trigger.StatusCompleted, limit)
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 	require.Len(t, f.History(), 1)
 	assert.Equal(t, waiting.ID, f.History()[0].ID)
 
 	f.Break(triggertest.StorePart)
-	_, err = f.Prune(t.Context(), limit)
+	_, err = f.Prune(t.Context(), trigger.StatusCompleted, limit)
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 
 	db := openMemory(t)
 	s, err := trigger.New(trigger.Backend{Store: struct{ trigger.Store }{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
-	_, err = s.Prune(t.Context(), limit)
+	_, err = s.Prune(t.Context(), trigger.StatusCompleted, limit)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
@@ -208,7 +207,7 @@ func TestPrune(t *testing.T) {
 // event, however short the retention is.
 func TestPruneKeepsIdempotencyKeys(t *testing.T) {
 	f := triggertest.New(t, nil)
-	sweeper, err := trigger.NewSweeper(f.Service, &trigger.SweeperOptions{Retention: time.Hour})
+	sweeper, err := trigger.NewSweeper(f.Service, &trigger.SweeperOptions{Retention: trigger.Retention{Completed: time.Hour}})
 	require.NoError(t, err)
 	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
 	first, err := f.Submit(t.Context(), "acme", "", sub)
@@ -220,7 +219,7 @@ func TestPruneKeepsIdempotencyKeys(t *testing.T) {
 	_, err = sweeper.RunOnce(t.Context())
 	require.NoError(t, err)
 	require.Len(t, f.History(), 1, "the event without a key is pruned")
-	n, err := f.Prune(t.Context(), f.Now().Add(time.Hour))
+	n, err := f.Prune(t.Context(), trigger.StatusCompleted, f.Now().Add(time.Hour))
 	require.NoError(t, err)
 	require.Zero(t, n, "events pruned by hand")
 	again, err := f.Submit(t.Context(), "acme", "", sub)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -170,6 +171,9 @@ func (s *simulation) submit(p *process) {
 	if s.chance(0.5) {
 		c.sub.Context = json.RawMessage(fmt.Sprintf("{ \"n\" : %d.0e0, \"s\":\"\\u0000\u00e9\" }", s.rng.IntN(3)))
 	}
+	if s.chance(0.15) {
+		c.sub.NotBefore = s.clock.Now().Add(time.Duration(s.rng.IntN(1200)) * time.Second)
+	}
 	word := "fresh"
 	if s.keyed && s.chance(0.75) {
 		c.sub.IdempotencyKey = fmt.Sprintf("key-%d", len(s.calls))
@@ -179,6 +183,7 @@ func (s *simulation) submit(p *process) {
 			word = "other body"
 			switch n := s.rng.IntN(10); {
 			case n == 0 && string(c.sub.Context) != string(earlier.sub.Context):
+				c.sub.NotBefore = earlier.sub.NotBefore
 				c.sub.Instructions, word = earlier.sub.Instructions, "other context"
 			case n > 1:
 				c.sub, word = earlier.sub, "same body"
@@ -251,23 +256,42 @@ func (s *simulation) sweep(p *process) {
 	})
 }
 
-// retry sends some failed event back by hand.
-func (s *simulation) retry(p *process) {
-	var failed []*eventRecord
-	for _, r := range s.order {
-		if r.status == trigger.StatusFailed {
-			failed = append(failed, r)
-		}
-	}
-	if len(failed) == 0 {
+// byHand retries, cancels or runs some event.
+func (s *simulation) byHand(p *process) {
+	if len(s.order) == 0 {
 		return
 	}
-	r := failed[s.rng.IntN(len(failed))]
-	s.tracef("process %d retries %s by hand", p.index, r.name)
-	p.run("retry", func() {
-		e, err := p.service.Retry(context.Background(), r.org, "", r.id)
-		if err == nil && e.Status != trigger.StatusReceived {
-			s.broken("Retry returned %s as %s", r.name, e.Status)
+	type action struct {
+		name string
+		call func(ctx context.Context, org string, by mortise.Actor, id uuid.UUID) (trigger.Event, error)
+		from []trigger.Status // it succeeds
+		to   func(trigger.Event) bool
+	}
+	a := []action{
+		{"retries", p.service.Retry, []trigger.Status{trigger.StatusFailed, trigger.StatusCancelled},
+			func(e trigger.Event) bool { return e.Status == trigger.StatusReceived && e.Attempts == 0 }},
+		{"cancels", p.service.Cancel, []trigger.Status{trigger.StatusReceived, trigger.StatusProcessing, trigger.StatusCancelled},
+			func(e trigger.Event) bool { return e.Status == trigger.StatusCancelled }},
+		{"runs", p.service.RunNow, []trigger.Status{trigger.StatusReceived, trigger.StatusProcessing},
+			func(e trigger.Event) bool {
+				return e.Status == trigger.StatusProcessing || e.Status == trigger.StatusReceived && !e.DueAt.After(s.clock.Now())
+			}},
+	}[s.rng.IntN(3)]
+	var some []*eventRecord
+	for _, r := range s.order {
+		if slices.Contains(a.from, r.status) || s.chance(0.05) {
+			some = append(some, r)
+		}
+	}
+	if len(some) == 0 {
+		return
+	}
+	r := some[s.rng.IntN(len(some))]
+	s.tracef("process %d %s %s by hand", p.index, a.name, r.name)
+	p.run(a.name, func() {
+		e, err := a.call(context.Background(), r.org, "", r.id)
+		if err == nil && !a.to(e) {
+			s.broken("the caller that %s %s got it as %s, due at %v", a.name, r.name, e.Status, e.DueAt)
 		}
 	})
 }

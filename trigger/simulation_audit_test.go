@@ -103,11 +103,11 @@ func (db *auditedDB) UpdateEvent(ctx context.Context, org string, id uuid.UUID, 
 	return db.audit(ctx, org, id, func() error { return db.Trigger.UpdateEvent(ctx, org, id, update) })
 }
 
-func (db *auditedDB) UpdateEventAndRemove(
-	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+func (db *auditedDB) UpdateEventAndJobs(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
-	err := db.audit(ctx, org, id, func() error { return db.Trigger.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
-	if err == nil {
+	err := db.audit(ctx, org, id, func() error { return db.Trigger.UpdateEventAndJobs(ctx, org, id, update, l, dead) })
+	if err == nil && l.Token != uuid.Nil {
 		db.checkRemoved(l)
 	}
 	return err
@@ -155,15 +155,17 @@ func (s *simulation) checkChange(before, after *trigger.Event) error {
 		return errors.New("what was submitted changed")
 	case b.Attempts < 0 || b.Attempts > s.maxAttempts:
 		return fmt.Errorf("%d attempts of %d", b.Attempts, s.maxAttempts)
+	case !b.Status.Finished() && b.WakeAt.IsZero() != s.shared || b.Status.Finished() && !b.WakeAt.IsZero():
+		return fmt.Errorf("%s with WakeAt %v", b.Status, b.WakeAt)
 	case b.Generation != a.Generation:
-		if b.Generation != a.Generation+1 || a.Status != trigger.StatusFailed || b.Status != trigger.StatusReceived || b.Attempts != 0 {
-			return errors.New("a new generation, but no Retry of a failed event")
+		retried := (a.Status == trigger.StatusFailed || a.Status == trigger.StatusCancelled) && b.Attempts == 0
+		run := a.Status == trigger.StatusReceived && b.Attempts == a.Attempts && b.DueAt.Before(a.DueAt)
+		if b.Generation != a.Generation+1 || !retried && !run || b.Status != trigger.StatusReceived {
+			return errors.New("a new generation, but no Retry of an event that has ended and no RunNow of one that waits")
 		}
 		return nil
 	case a.Status.Finished() && (b.Status != a.Status || !b.FinishedAt.Equal(a.FinishedAt) || b.Attempts != a.Attempts):
 		return fmt.Errorf("finished as %s, then changed to %s", a.Status, b.Status)
-	case a.UnqueuedSince.IsZero() && !b.UnqueuedSince.IsZero():
-		return errors.New("had a job, then has none")
 	case b.Status.Finished() != !b.FinishedAt.IsZero():
 		return fmt.Errorf("%s with FinishedAt %v", b.Status, b.FinishedAt)
 	case b.Status == trigger.StatusProcessing && (b.StartedAt.IsZero() || b.Attempts == 0):
@@ -211,6 +213,9 @@ func (p *process) process(ctx context.Context, e trigger.Event) (trigger.Outcome
 	if r.entered[g]++; r.entered[g] > s.maxAttempts+r.cut[g] {
 		s.broken("%s is processed for the %d. time, with %d attempts allowed and %d cut short", r.name, r.entered[g], s.maxAttempts, r.cut[g])
 	}
+	if g == 0 && s.clock.Now().Before(r.call.sub.NotBefore) {
+		s.broken("%s is processed before %v", r.name, r.call.sub.NotBefore)
+	}
 	if n := r.begun[g] - r.lost[g]; r.entered[g] > n {
 		s.broken("%s is processed for the %d. time, with %d attempts known to have begun", r.name, r.entered[g], n)
 	}
@@ -231,7 +236,7 @@ func (p *process) process(ctx context.Context, e trigger.Event) (trigger.Outcome
 		s.depth++
 		s.work(s.procs[s.rng.IntN(len(s.procs))])
 		if s.chance(0.3) {
-			s.retry(s.procs[0])
+			s.byHand(s.procs[0])
 		}
 		s.depth--
 	}

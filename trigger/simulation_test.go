@@ -190,10 +190,10 @@ func (s *simulation) step() {
 		s.work(p)
 	case n < 72:
 		s.sweep(p)
-	case n < 90:
+	case n < 88:
 		s.advance()
 	case n < 95:
-		s.retry(p)
+		s.byHand(p)
 	case n < 96:
 		s.delete(p)
 	default:

@@ -15,7 +15,7 @@ import (
 // stuck is a store whose steps do nothing, and always say that there is more.
 type stuck struct{ *memory.Trigger }
 
-func (stuck) Prune(context.Context, time.Time, time.Time, int) (int, bool, error) {
+func (stuck) Prune(context.Context, trigger.Status, time.Time, time.Time, int) (int, bool, error) {
 	return 0, true, nil
 }
 
@@ -26,7 +26,7 @@ func TestStepsThatDoNothing(t *testing.T) {
 	db := openMemory(t)
 	s, err := trigger.New(trigger.Backend{Store: stuck{db.Trigger().Store.(*memory.Trigger)}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
-	_, err = s.Prune(t.Context(), time.Now())
+	_, err = s.Prune(t.Context(), trigger.StatusFailed, time.Now())
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	require.ErrorContains(t, err, "Prune")
 	more, err := s.DeleteOrganization(t.Context(), "acme", "")

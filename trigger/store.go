@@ -36,6 +36,14 @@ type Store interface {
 	// returns [mortise.ErrDeleted], whatever else is wrong.
 	CreateEvent(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
 
+	// CreateEvents stores new events of one organization, at most 1,000, and adds their jobs by
+	// [mortise.Leases].Add: in one transaction, all or none. jobs is empty, or has the job of
+	// each event; it is empty unless the Store is a [TxStore] whose service uses it. In a
+	// deleted organization nothing is stored, and the error is [mortise.ErrDeleted]. If an
+	// event's ID or idempotency key is taken, nothing is stored, and the error is not a
+	// sentinel.
+	CreateEvents(ctx context.Context, events []Event, jobs []mortise.Job) error
+
 	// Event returns one event.
 	Event(ctx context.Context, org string, id uuid.UUID) (Event, error)
 
@@ -54,29 +62,35 @@ type Store interface {
 	// ID (as bytes), both descending.
 	ListEvents(ctx context.Context, org string, q EventQuery) (mortise.Page[Event], error)
 
-	Unfinished
+	Maintenance
 	Counter
 	Deletion
 }
 
-// Unfinished is what the sweeper asks a Store. It is maintenance: no organization is
-// asked for.
-type Unfinished interface {
-	// Unqueued returns at most limit events of all organizations that are received and
-	// whose UnqueuedSince is set and before the given time, longest waiting first, those
-	// of one time in any order.
-	Unqueued(ctx context.Context, before time.Time, limit int) ([]Event, error)
+// Maintenance is the part of a [Store] for which no organization is asked: for workers,
+// sweepers and operators.
+type Maintenance interface {
+	// Progress returns status and generation of events of any organizations, by their IDs,
+	// of which there are at most 1,000. An event that is unknown is left out. A
+	// [Worker] asks it about the events that it runs.
+	Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Progress, error)
 
-	// Stale returns at most limit events of all organizations that are not finished,
-	// whose UnqueuedSince is not set, whose CheckedAt is before checked, and whose DueAt
-	// is before due; those checked longest ago first, those of one time in any order. A
-	// zero CheckedAt or DueAt is before every time. A zero due selects events whatever
-	// their DueAt; a zero checked selects none. A [TxStore] may leave out events with a
-	// zero CheckedAt that CreateEvent stored: a service stores these by CreateEventAndAdd.
-	Stale(ctx context.Context, checked, due time.Time, limit int) ([]Event, error)
+	// Overdue returns at most limit events of all organizations whose WakeAt is set and
+	// before the given time, the earliest first, events of one time in any order.
+	Overdue(ctx context.Context, before time.Time, limit int) ([]Event, error)
+
+	// AllEvents returns the events of all organizations that match q ([AllQuery.Matches]), in
+	// the order of [AllQuery.Position].
+	AllEvents(ctx context.Context, q AllQuery) (mortise.Page[Event], error)
 }
 
-// Counter counts events. The Backlog is of the events that are not completed; events of a
+// Progress is the part of an event that says whether an attempt at it is still wanted.
+type Progress struct {
+	Status     Status
+	Generation int
+}
+
+// Counter counts events. The Backlog is of received, processing and failed events; events of a
 // deleted organization may count in it until they are removed.
 type Counter interface{ mortise.Counter[Counts] }
 
@@ -86,9 +100,9 @@ type Counter interface{ mortise.Counter[Counts] }
 //
 // From the mark on, in the transaction that makes it, and for everybody who uses the
 // backend, nothing of the organization is there: its events and keys are
-// [mortise.ErrNotFound] or are not listed, Unqueued and Stale leave them out, Counts are
+// [mortise.ErrNotFound] or are not listed, Progress and Overdue leave them out, Counts are
 // zero, and so is the organization itself [mortise.ErrNotFound]. Creating anything in
-// it is [mortise.ErrDeleted]: CreateEvent, CreateEventAndAdd, CreateKey and
+// it is [mortise.ErrDeleted]: CreateEvent, CreateEvents, CreateEventAndAdd, CreateKey and
 // UpdateOrganization. Other organizations notice nothing.
 //
 // RemoveDeleted removes events, jobs, keys and collections. Where jobs are kept in the same
@@ -98,13 +112,13 @@ type Deletion interface{ mortise.Deletion }
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.
 type Pruner interface {
-	// Prune removes finished events of all organizations: events without an idempotency
-	// key whose FinishedAt is before the given time, and events with one whose FinishedAt
-	// is before keyedBefore. It is a bounded step, see package storage. Many events may
-	// stay for their keys, and Prune is called often: it should not read all of them.
-	// Where jobs are kept in the same database, the dead ones of a removed event go with
-	// it, and do not count. It is maintenance: no organization is asked for.
-	Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error)
+	// Prune removes events of all organizations that have ended with the given status: events
+	// without an idempotency key whose FinishedAt is before the given time, and events with
+	// one whose FinishedAt is before keyedBefore. It is a bounded step, see package storage.
+	// Many events may stay for their keys, and Prune is called often: it should not read all
+	// of them. Where jobs are kept in the same database, the dead ones of a removed event go
+	// with it, and do not count. It is maintenance: no organization is asked for.
+	Prune(ctx context.Context, status Status, before, keyedBefore time.Time, limit int) (n int, more bool, err error)
 }
 
 // TxStore is the optional ability of a [Store] to add and remove jobs in its own
@@ -118,11 +132,13 @@ type TxStore interface {
 		ctx context.Context, e Event, keySince time.Time, j mortise.Job,
 	) (stored Event, created bool, err error)
 
-	// UpdateEventAndRemove does [Store.UpdateEvent] and, if that succeeded,
-	// [mortise.Holder].Remove, in one transaction. That the lease is lost is not an
-	// error: the event is changed all the same, and the job stays with its holder.
-	UpdateEventAndRemove(
-		ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool,
+	// UpdateEventAndJobs does [Store.UpdateEvent] and, if that succeeded, ends the job of a
+	// lease by [mortise.Holder].Remove, and adds the jobs that update has returned by
+	// [mortise.Leases].Add: in one transaction. That the lease is lost, or its token is
+	// uuid.Nil, is not an error: the event is changed all the same, the jobs are added, and
+	// the job stays with its holder.
+	UpdateEventAndJobs(
+		ctx context.Context, org string, id uuid.UUID, update func(*Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 	) error
 }
 

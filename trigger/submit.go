@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
@@ -27,7 +29,14 @@ type Submission struct {
 	// "api".
 	Source         string
 	IdempotencyKey string // optional, 1 to 255 visible ASCII characters
+
+	// NotBefore is when the first attempt may begin, at most [MaxNotBefore] ahead. A time
+	// that has passed, and the zero time, mean now.
+	NotBefore time.Time
 }
+
+// MaxNotBefore is how far ahead [Submission.NotBefore] may be.
+const MaxNotBefore = 365 * 24 * time.Hour
 
 // Submit accepts a request and returns the event that now stands for it.
 //
@@ -39,10 +48,8 @@ type Submission struct {
 // [mortise.ErrUnavailable].
 func (s *Service) Submit(ctx context.Context, org string, by mortise.Actor, sub Submission) (Event, error) {
 	now := s.now()
-	if sub.Source == "" {
-		sub.Source = "api"
-	}
-	e, replayed, err := s.submit(ctx, org, sub, now)
+	sub.normalize()
+	e, replayed, err := s.submit(ctx, org, by, sub, now)
 	o := mortise.Observation{
 		Kind: mortise.KindSubmitted, Organization: org, Actor: by, Object: e.ID.String(), Duration: s.opts.Now().Sub(now), Err: err,
 	}
@@ -56,15 +63,13 @@ func (s *Service) Submit(ctx context.Context, org string, by mortise.Actor, sub 
 	return e, err
 }
 
-func (s *Service) submit(ctx context.Context, org string, sub Submission, now time.Time) (e Event, replayed bool, err error) {
-	if err := s.validate(org, &sub); err != nil {
+func (s *Service) submit(
+	ctx context.Context, org string, by mortise.Actor, sub Submission, now time.Time,
+) (e Event, replayed bool, err error) {
+	if err := s.validate(org, now, &sub); err != nil {
 		return Event{}, false, err
 	}
-	e = Event{
-		Organization: org, Status: StatusReceived, Source: sub.Source,
-		Instructions: sub.Instructions, Context: sub.Context, Collection: sub.Collection,
-		SubmittedAt: now, DueAt: now, IdempotencyKey: sub.IdempotencyKey, Trace: hook.Inject(ctx, &s.opts.Env),
-	}
+	e = s.newEvent(ctx, org, by, &sub, now)
 	keySince := now.Add(-s.opts.IdempotencyWindow)
 	if e.IdempotencyKey != "" {
 		e.BodyDigest = sub.digest()
@@ -75,7 +80,29 @@ func (s *Service) submit(ctx context.Context, org string, sub Submission, now ti
 	if err := s.checkOrganization(ctx, org, sub.Collection); err != nil {
 		return Event{}, false, err
 	}
+	stored, err := s.mayWait(ctx, org, 1, now)
+	if err != nil {
+		return Event{}, false, err
+	}
+	defer stored()
 	return s.accept(ctx, &e, keySince)
+}
+
+// normalize fills in the defaults.
+func (sub *Submission) normalize() {
+	if sub.Source == "" {
+		sub.Source = "api"
+	}
+	sub.NotBefore = pages.Ceil(sub.NotBefore)
+}
+
+// newEvent returns the event of a submission, without an ID.
+func (s *Service) newEvent(ctx context.Context, org string, by mortise.Actor, sub *Submission, now time.Time) Event {
+	return Event{
+		Organization: org, Status: StatusReceived, Source: sub.Source, Actor: mortise.Actor(name.Cut(strings.ToValidUTF8(string(by), "\uFFFD"))),
+		Instructions: sub.Instructions, Context: sub.Context, Collection: sub.Collection,
+		SubmittedAt: now, DueAt: latest(now, sub.NotBefore), IdempotencyKey: sub.IdempotencyKey, Trace: hook.Inject(ctx, &s.opts.Env),
+	}
 }
 
 // replay returns the event that already carries e's idempotency key, if there is one and
@@ -93,7 +120,7 @@ func (s *Service) replay(ctx context.Context, e *Event, keySince time.Time) (ear
 		return Event{}, false, ErrIdempotencyKeyReused
 	}
 	switch err := s.handOver(ctx, &earlier, false); {
-	case errors.Is(err, errMarked):
+	case errors.Is(err, errAlreadyMarked):
 		return Event{}, false, nil
 	case err != nil:
 		return Event{}, false, err
@@ -117,7 +144,7 @@ func (s *Service) accept(ctx context.Context, e *Event, keySince time.Time) (sto
 			return Event{}, false, ErrIdempotencyKeyReused
 		}
 		switch err := s.handOver(ctx, &stored, created); {
-		case errors.Is(err, errMarked):
+		case errors.Is(err, errAlreadyMarked):
 			continue
 		case err != nil:
 			return Event{}, false, err
@@ -127,9 +154,14 @@ func (s *Service) accept(ctx context.Context, e *Event, keySince time.Time) (sto
 }
 
 // validate collects everything that is wrong with a submission.
-func (s *Service) validate(org string, sub *Submission) error {
+func (s *Service) validate(org string, now time.Time, sub *Submission) error {
 	var p failure.Problems
 	p.Name("organization", org)
+	s.validateSubmission(&p, now, sub)
+	return p.Err()
+}
+
+func (s *Service) validateSubmission(p *failure.Problems, now time.Time, sub *Submission) {
 	switch {
 	case sub.Instructions == "":
 		p.Add("instructions", "must not be empty")
@@ -149,16 +181,13 @@ func (s *Service) validate(org string, sub *Submission) error {
 	if !validKey(sub.IdempotencyKey) {
 		p.Add("idempotency_key", "must be at most %d visible ASCII characters", name.Max)
 	}
-	return p.Err()
+	if sub.NotBefore.After(now.Add(MaxNotBefore)) {
+		p.Add("not_before", "must be at most a year ahead")
+	}
 }
 
 func validKey(key string) bool {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			return false
-		}
-	}
-	return len(key) <= name.Max
+	return len(key) <= name.Max && strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
 // digest tells one submission from another under the same idempotency key. The parts are
@@ -177,5 +206,8 @@ func (sub *Submission) digest() [32]byte {
 	}
 	part(1, sub.Collection[:])
 	part(1, []byte(sub.Source))
+	if !sub.NotBefore.IsZero() {
+		part(1, binary.BigEndian.AppendUint64(nil, uint64(sub.NotBefore.UnixMicro())))
+	}
 	return [32]byte(h.Sum(nil))
 }

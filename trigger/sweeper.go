@@ -3,26 +3,22 @@ package trigger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
-	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/overdue"
 )
 
-// Sweeper closes the gap that a crash can leave between storing an event and queueing its
-// job: it queues events that have none, and those whose job the queue may have lost. It
-// also writes the noted uses of API keys, marks events whose enqueue failed, and prunes
-// the history if told to. A [Worker] runs one; any number may run beside each other.
+// Sweeper brings to the workers the events that they should have by now: events that a crash
+// left without a job, events whose job the queue refused or may have lost, and events that
+// were submitted for later, where the queue is apart from the store. It also writes the noted uses
+// of API keys, and prunes the history if told to. A [Worker] runs one; any number may run
+// beside each other.
 type Sweeper struct {
-	service  *Service
-	opts     SweeperOptions
-	failures lostjobs.Failures
+	service *Service
+	opts    SweeperOptions
 }
-
-// sweepBatch is how many events a look takes.
-const sweepBatch = 500
 
 // NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below
 // 0. Options may be nil.
@@ -36,21 +32,20 @@ func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	return &Sweeper{service: s, opts: opts.withDefaults()}, nil
 }
 
-// Run sweeps until ctx ends. Then it writes what only this process knows: uses of API
-// keys, and which events could not be marked failed. A failure is logged and tried again
-// at the next turn.
+// Run sweeps until ctx ends. Then it writes the uses of API keys, which only this process
+// knows. A failure is logged and tried again at the next turn.
 func (w *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Every)
 	defer ticker.Stop()
 	for {
-		if _, err := w.sweep(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
+		if _, err := w.sweep(ctx, overdue.Many); err != nil && ctx.Err() == nil {
 			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again", "in", w.opts.Every.String(), "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 			defer cancel()
-			if err := errors.Join(w.markUnmarked(last), w.service.FlushKeyUse(last)); err != nil {
+			if err := w.service.FlushKeyUse(last); err != nil {
 				w.service.opts.Logger.WarnContext(ctx, "the last sweep failed", "error", err)
 			}
 			return nil
@@ -65,77 +60,60 @@ func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) { return 
 
 func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
-	errs := []error{w.markUnmarked(ctx)}
-	queued, err = w.queueForgotten(ctx)
-	errs = append(errs, err)
-	again, err := w.queueLost(ctx, atOnce)
-	queued += again
-	errs = append(errs, err, s.FlushKeyUse(ctx))
-	if w.opts.Retention > 0 {
-		_, err := s.Prune(ctx, s.now().Add(-w.opts.Retention))
-		errs = append(errs, err)
+	// Also where the store has the jobs: events may be left from the time of another queue.
+	sweep := overdue.Sweep[Event]{
+		Find: func(ctx context.Context, before time.Time, limit int) ([]Event, error) {
+			events, err := s.store.Overdue(ctx, before, limit)
+			return events, failure.Unavailable("look for overdue events", err)
+		},
+		Queue: s.queueOverdue,
+		Jobs:  s.queue, LostAfter: s.opts.LostAfter, Now: s.now(), Until: time.Now().Add(w.opts.Every), AtOnce: atOnce,
+	}
+	queued, err = sweep.Run(ctx)
+	errs := []error{err, s.FlushKeyUse(ctx)}
+	for _, status := range Statuses() {
+		if kept := w.opts.Retention.of(status); kept > 0 {
+			_, err := s.Prune(ctx, status, s.now().Add(-kept))
+			errs = append(errs, err)
+		}
 	}
 	return queued, errors.Join(errs...)
 }
 
-// queueLost queues the events again whose job may be lost: adding one that is there
-// changes nothing. Each is looked at once a LostAfter, however many wait.
-func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err error) {
-	s := w.service
-	if s.tx != nil {
-		return 0, nil
+// queueOverdue queues the job of an event whose WakeAt is before a time. An event that is due
+// later than soon needs none yet.
+func (s *Service) queueOverdue(ctx context.Context, e Event, before time.Time) error {
+	now, wake := s.now(), e.WakeAt
+	switch {
+	case e.Status.Finished():
+		return s.wake(ctx, &e, time.Time{})
+	case e.DueAt.After(latest(before, now.Add(overdue.Soon))):
+		return s.wake(ctx, &e, e.DueAt)
 	}
-	now := s.now()
-	queue := func(checked, due time.Time) error {
-		n, err := lostjobs.Each(ctx, lostjobs.Work[Event]{
-			Next: func(ctx context.Context, limit int) ([]Event, error) {
-				events, err := s.store.Stale(ctx, checked, due, limit)
-				return events, failure.Unavailable("look for events whose job may be lost", err)
-			},
-			Do:       s.enqueueAgain,
-			ID:       func(e Event) string { return e.Job().ID },
-			Failures: &w.failures,
-			Batch:    sweepBatch,
-			Until:    time.Now().Add(w.opts.Every),
-			AtOnce:   atOnce,
-		})
-		queued += n
-		return err
+	copied := e
+	err := s.enqueue(ctx, &copied)
+	switch {
+	case err == nil:
+		s.observe(ctx, mortise.Observation{Kind: mortise.KindSwept, Organization: e.Organization, Object: e.ID.String(), Wait: max(now.Sub(wake), 0)})
+	case errors.Is(err, errAlreadyMarked):
+		return nil
+	default:
+		// Behind the others: those that the queue refuses for ever do not fill every sweep.
+		err = errors.Join(err, s.wake(ctx, &e, latest(before, now.Add(overdue.HandOver))))
 	}
-	before := now.Add(-w.opts.LostAfter)
-	err = queue(before, before)
-	lost, lossErr := lostjobs.Since(ctx, s.queue)
-	if lossErr == nil && !lost.IsZero() {
-		if lost.After(now) {
-			lost = now
-		}
-		lossErr = queue(lost, time.Time{})
-	}
-	return queued, errors.Join(err, lossErr)
+	return err
 }
 
-// enqueueAgain queues the job of an event that had one, for when it is due.
-func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
-	asked := s.now()
-	j := e.Job()
-	if e.DueAt.After(asked) {
-		j.At = e.DueAt
-	}
-	if err := failure.FromHook(s.queue.Enqueue(ctx, j)); err != nil {
-		return fmt.Errorf("%w: queue event: %w", mortise.ErrUnavailable, err)
-	}
+// wake moves an event's WakeAt, unless it has changed.
+func (s *Service) wake(ctx context.Context, e *Event, at time.Time) error {
 	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
-		if stored.Generation != e.Generation || stored.Status.Finished() {
-			return errDrop
+		if stored.Generation != e.Generation || !stored.WakeAt.Equal(e.WakeAt) {
+			return errObsolete
 		}
-		s.noteChecked(stored, asked)
+		stored.WakeAt = at
 		return nil
 	})
-	if errors.Is(err, mortise.ErrNotFound) {
-		s.cancelGone(ctx, &e)
-		return nil
-	}
-	if errors.Is(err, errDrop) {
+	if errors.Is(err, errObsolete) || errors.Is(err, mortise.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +33,7 @@ func (p *preciseStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID
 		err := update(e)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		for _, at := range []time.Time{e.StartedAt, e.FinishedAt, e.DueAt, e.CheckedAt, e.UnqueuedSince} {
+		for _, at := range []time.Time{e.StartedAt, e.FinishedAt, e.DueAt, e.WakeAt} {
 			if at.Nanosecond()%1000 != 0 {
 				p.bad = append(p.bad, at)
 			}
@@ -68,7 +67,12 @@ func TestBackendsGetMicroseconds(t *testing.T) {
 }
 
 // pickyQueue refuses one organization for ever.
-type pickyQueue struct{ mortise.Queue }
+type pickyQueue struct {
+	mortise.Queue
+	lost time.Time
+}
+
+func (q *pickyQueue) LostJobs(context.Context) (time.Time, error) { return q.lost, nil }
 
 func (q *pickyQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 	if j.Organization == "bad" {
@@ -78,60 +82,39 @@ func (q *pickyQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 }
 
 // TestSweeperGetsPastRefusedEvents: events that the queue refuses for ever do not fill
-// every sweep.
+// every sweep, nor every one after a loss that the queue reports.
 func TestSweeperGetsPastRefusedEvents(t *testing.T) {
-	clock := new(triggertest.Clock)
-	db := openMemoryAt(t, clock.Now)
-	q := &pickyQueue{Queue: db.Queue(nil)}
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}})
-	require.NoError(t, err)
-	mk := func(org string) trigger.Event {
-		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), UnqueuedSince: clock.Now()}
-		_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
+	for _, loss := range []bool{false, true} {
+		clock := new(triggertest.Clock)
+		db := openMemoryAt(t, clock.Now)
+		q := &pickyQueue{Queue: db.Queue(nil)}
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
-		clock.Advance(time.Second)
-		return e
-	}
-	for range 10 {
-		mk("bad")
-	}
-	good := mk("acme")
-	sw, err := trigger.NewSweeper(s, nil)
-	require.NoError(t, err)
-	for range 100 {
-		clock.Advance(time.Minute)
-		_, _ = sw.RunOnce(t.Context())
-	}
-	assert.True(t, get(t, s, good.ID).UnqueuedSince.IsZero(), "never queued in 100 sweeps")
-}
-
-// TestSweeperGetsPastLostEventsThatAreRefused: the same of those whose job may be lost.
-func TestSweeperGetsPastLostEventsThatAreRefused(t *testing.T) {
-	clock := new(triggertest.Clock)
-	db := openMemoryAt(t, clock.Now)
-	q := &pickyQueue{Queue: db.Queue(nil)}
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}})
-	require.NoError(t, err)
-	mk := func(org string) trigger.Event {
-		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), DueAt: clock.Now(), CheckedAt: clock.Now()}
-		_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
+		mk := func(org string) trigger.Event {
+			e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), DueAt: clock.Now(), WakeAt: clock.Now()}
+			if loss {
+				e.WakeAt = e.WakeAt.Add(time.Hour) // it was queued
+			}
+			_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
+			require.NoError(t, err)
+			clock.Advance(time.Second)
+			return e
+		}
+		for range 25 {
+			mk("bad")
+		}
+		good := mk("acme")
+		if loss {
+			q.lost = clock.Now()
+		}
+		sw, err := trigger.NewSweeper(s, nil)
 		require.NoError(t, err)
-		clock.Advance(time.Second)
-		return e
+		for range 10 {
+			clock.Advance(time.Minute)
+			_, _ = sw.RunOnce(t.Context())
+		}
+		assert.True(t, get(t, s, good.ID).WakeAt.After(clock.Now().Add(time.Minute)), "never queued in 10 sweeps, loss %v", loss)
 	}
-	for range 25 {
-		mk("bad")
-	}
-	good := mk("acme")
-	sw, err := trigger.NewSweeper(s, nil)
-	require.NoError(t, err)
-	clock.Advance(2 * time.Hour)
-	for range 10 {
-		clock.Advance(time.Minute)
-		_, err = sw.RunOnce(t.Context())
-		require.Error(t, err)
-	}
-	assert.True(t, get(t, s, good.ID).CheckedAt.After(good.CheckedAt), "never queued again in 10 sweeps")
 }
 
 // losingQueue loses a job while it is noted as queued.
@@ -208,33 +191,4 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 	k, err := s.FindKey(t.Context(), key.Reveal())
 	require.NoError(t, err)
 	assert.Equal(t, clock.Now(), k.LastUsedAt)
-}
-
-// TestSweeperMarksAtItsEnd: what could not be marked failed is marked when the sweeper
-// ends, if not before.
-func TestSweeperMarksAtItsEnd(t *testing.T) {
-	db := openMemory(t)
-	clock := new(triggertest.Clock)
-	var down atomic.Bool
-	faults := &triggertest.Faults{Before: func(op string) error {
-		if down.Load() && (op == "Queue.Enqueue" || op == "Store.UpdateEvent") {
-			return triggertest.ErrInjected
-		}
-		return nil
-	}}
-	lg := slog.New(slog.DiscardHandler)
-	elsewhere := openMemoryAt(t, clock.Now) // so that the queue alone can fail
-	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: faults.Queue(elsewhere.Queue(nil))}, &trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: lg}})
-	require.NoError(t, err)
-	sw, _ := trigger.NewSweeper(s, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	down.Store(true)
-	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-	require.ErrorIs(t, err, mortise.ErrUnavailable)
-	down.Store(false)
-	cancel()
-	require.NoError(t, sw.Run(ctx)) // its first sweep fails, because ctx has ended
-	p, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
-	require.NoError(t, err)
-	assert.Equal(t, trigger.StatusFailed, p.Items[0].Status, "a clean shutdown forgets what it was to mark")
 }

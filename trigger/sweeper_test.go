@@ -3,6 +3,7 @@ package trigger_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,7 +53,7 @@ func TestSweeperQueuesWhatACrashLeft(t *testing.T) {
 	require.Equal(t, 1, queued)
 	require.Len(t, swept, 1)
 	assert.Equal(t, only(t, s).ID.String(), swept[0].Object)
-	assert.Equal(t, 30*time.Second+time.Microsecond, swept[0].Wait)
+	assert.Equal(t, time.Microsecond, swept[0].Wait, "since a worker should have had it")
 	queued, err = w.RunOnce(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, queued, "once is enough")
@@ -64,13 +65,13 @@ func TestSweeperQueuesWhatACrashLeft(t *testing.T) {
 
 func TestSweeperGoesOnAtItsNextTurn(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
-	w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{After: time.Second})
+	w, err := trigger.NewSweeper(s, nil)
 	require.NoError(t, err)
 	for range 1001 {
 		crash(t, s, faults, "a")
 	}
 	clock.Advance(time.Minute)
-	for _, op := range []string{"Queue.Enqueue", "Store.UpdateEvent", "Store.Unqueued"} {
+	for _, op := range []string{"Queue.Enqueue", "Store.UpdateEvent", "Store.Overdue"} {
 		hook, _ := triggertest.Outage()
 		faults.Before = triggertest.On(hook, op)
 		queued, err := w.RunOnce(t.Context())
@@ -79,10 +80,10 @@ func TestSweeperGoesOnAtItsNextTurn(t *testing.T) {
 	}
 	faults.Before = nil
 	clock.Advance(time.Minute) // what could not be queued was put off
-	for _, want := range []int{500, 500, 1, 0} {
+	for _, want := range []int{1001, 0} {
 		queued, err := w.RunOnce(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, want, queued, "a batch a turn")
+		assert.Equal(t, want, queued)
 	}
 }
 
@@ -111,67 +112,71 @@ func TestSweeperWhoseAnswersAreLost(t *testing.T) {
 	assert.Equal(t, 1, attempts, "queued twice, and one job")
 }
 
-func TestSweeperMarksOldestFirst(t *testing.T) {
+// An event that could neither be queued nor marked failed runs: its caller was told that this
+// is open.
+func TestAnEventThatCouldNotBeMarkedRuns(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
-	outage, _ := triggertest.Outage()
-	faults.Before = triggertest.On(outage, "Queue.Enqueue", "Store.UpdateEvent")
-	for range 10 {
-		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
-		require.ErrorIs(t, err, mortise.ErrUnavailable)
-		clock.Advance(time.Millisecond)
-	}
+	worker, err := trigger.NewWorker(s, returning(nil), nil)
+	require.NoError(t, err)
 	w, err := trigger.NewSweeper(s, nil)
 	require.NoError(t, err)
-	_, err = w.RunOnce(t.Context())
-	require.ErrorIs(t, err, mortise.ErrUnavailable, "the marks still fail")
-	clock.Advance(time.Hour) // it is time to queue what has no job
-	faults.Before = triggertest.On(triggertest.Nth(4), "Store.UpdateEvent")
-	queued, err := w.RunOnce(t.Context())
-	require.ErrorIs(t, err, mortise.ErrUnavailable)
-	require.Zero(t, queued, "their callers may have submitted them again")
-	n := 0
-	for e, err := range s.Events(t.Context(), "acme", trigger.EventQuery{}) {
-		require.NoError(t, err)
-		if n++; n == 7 {
-			assert.Equal(t, trigger.StatusReceived, e.Status, "event %d from the newest: the fourth mark failed", n)
-			assert.False(t, e.UnqueuedSince.IsZero(), "it has no job")
-		} else {
-			assert.Equal(t, trigger.StatusFailed, e.Status, "event %d from the newest", n)
-		}
-	}
-}
-
-func TestAnEventThatCouldNotBeMarkedDoesNotRunHere(t *testing.T) {
-	s, faults, _ := faulty(t, trigger.Options{})
-	ran := false
-	worker, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
-		ran = true
-		return trigger.Outcome{}, nil
-	}, nil)
-	require.NoError(t, err)
 	outage, heal := triggertest.Outage()
-	faults.Before = triggertest.On(outage, "Store.UpdateEvent")
-	faults.After = triggertest.On(outage, "Queue.Enqueue") // the job is there
+	faults.Before = triggertest.On(outage, "Store.UpdateEvent", "Queue.Enqueue")
 	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 	heal()
-	found, err := worker.RunOnce(t.Context())
+	clock.Advance(time.Minute)
+	_, err = w.RunOnce(t.Context())
 	require.NoError(t, err)
-	assert.True(t, found)
-	assert.False(t, ran, "its caller may have submitted it again")
-	assert.Equal(t, trigger.StatusFailed, only(t, s).Status)
+	_, err = worker.RunOnce(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, trigger.StatusCompleted, only(t, s).Status)
+}
+
+// An event whose job the queue refused at first and took then is not marked failed: WakeAt
+// says that the sweeper was faster.
+func TestTheSweeperIsFasterThanTheMark(t *testing.T) {
+	s, faults, clock := faulty(t, trigger.Options{})
+	w, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	first := true
+	faults.Before = triggertest.On(func(string) error {
+		if !first {
+			return nil
+		}
+		first = false
+		clock.Advance(time.Minute)
+		_, err := w.RunOnce(t.Context())
+		require.NoError(t, err)
+		return context.DeadlineExceeded
+	}, "Queue.Enqueue")
+	e, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
+	require.NoError(t, err)
+	assert.Equal(t, trigger.StatusReceived, get(t, s, e.ID).Status)
 }
 
 func TestRetention(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Worker: trigger.WorkerOptions{Sweep: trigger.SweeperOptions{Retention: time.Hour}}})
+	f := triggertest.New(t, &triggertest.Options{
+		Processor: returning(nil, trigger.Permanent(errWork)),
+		Worker: trigger.WorkerOptions{Sweep: trigger.SweeperOptions{
+			Retention: trigger.Retention{Completed: time.Hour, Failed: 3 * time.Hour, Cancelled: 2 * time.Hour},
+		}},
+	})
 	submit(t, f.Service, "a")
 	f.Drain(t.Context())
-	f.Advance(time.Hour)
+	submit(t, f.Service, "b")
 	f.Drain(t.Context())
-	assert.Len(t, f.History(), 1)
-	f.Advance(time.Microsecond)
-	f.Drain(t.Context())
-	assert.Empty(t, f.History())
+	_, err := f.Cancel(t.Context(), "acme", "", submit(t, f.Service, "c").ID)
+	require.NoError(t, err)
+	for _, left := range []int{2, 1, 0} {
+		f.Advance(time.Hour)
+		f.Drain(t.Context())
+		assert.Len(t, f.History(), left+1)
+		f.Advance(time.Microsecond)
+		f.Drain(t.Context())
+		assert.Len(t, f.History(), left)
+		f.Advance(-time.Microsecond)
+	}
 }
 
 func TestSweeperRuns(t *testing.T) {
@@ -182,15 +187,15 @@ func TestSweeperRuns(t *testing.T) {
 		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: faults.Queue(queue)}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 		require.NoError(t, err)
 		crash(t, s, &faults, "a")
-		w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{Every: time.Minute, After: time.Second})
+		w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{Every: time.Minute})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- w.Run(ctx) }()
 		time.Sleep(59 * time.Second)
-		assert.False(t, only(t, s).UnqueuedSince.IsZero())
+		before := only(t, s).WakeAt
 		time.Sleep(2 * time.Second)
-		assert.True(t, only(t, s).UnqueuedSince.IsZero())
+		assert.True(t, only(t, s).WakeAt.After(before))
 		stop()
 		require.NoError(t, <-ended)
 	})
@@ -222,4 +227,42 @@ func TestSweeperIsNotHeldUpByOneEvent(t *testing.T) {
 	_, err = w.RunOnce(t.Context())
 	require.Error(t, err)
 	assert.Equal(t, 10, calls, "a queue that is down is left alone")
+}
+
+// weighingStore notes the longest answer of Overdue, in bytes.
+type weighingStore struct {
+	trigger.Store
+	most int
+}
+
+func (w *weighingStore) Overdue(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	events, err := w.Store.Overdue(ctx, before, limit)
+	n := 0
+	for i := range events {
+		n += events[i].Size()
+	}
+	w.most = max(w.most, n)
+	return events, err
+}
+
+// TestSweepHoldsFewLongEvents: one organization whose long events are due together does not have a
+// sweeper hold more of them than a page of a list.
+func TestSweepHoldsFewLongEvents(t *testing.T) {
+	db, clock := openMemory(t), new(triggertest.Clock)
+	store := &weighingStore{Store: db.Trigger().Store}
+	s, err := trigger.New(trigger.Backend{Store: store, Queue: struct{ mortise.Queue }{db.Queue(nil)}},
+		&trigger.Options{Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}})
+	require.NoError(t, err)
+	sub := later(clock.Now().Add(time.Hour))
+	sub.Instructions = strings.Repeat("a", 1<<20)
+	for range 100 {
+		_, err := s.Submit(t.Context(), "acme", "", sub)
+		require.NoError(t, err)
+	}
+	clock.Advance(2 * time.Hour)
+	w, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	_, err = w.RunOnce(t.Context())
+	require.NoError(t, err)
+	assert.LessOrEqual(t, store.most, 16<<20, "bytes of events in one answer")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
-	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 	"github.com/seed-6363c74e/mortise/internal/mark"
+	"github.com/seed-6363c74e/mortise/internal/overdue"
 	"github.com/seed-6363c74e/mortise/internal/slot"
 )
 
@@ -22,8 +22,9 @@ import (
 // its lease is still winding down.
 //
 // It should return soon after ctx ends; context.Cause says why it ended: [ErrTimeout],
-// [ErrShutdown] or [mortise.ErrLeaseLost]. An error means another attempt later, unless
-// it is wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error.
+// [ErrShutdown], [ErrCancelled] or [mortise.ErrLeaseLost]. An error means another attempt
+// later, unless it is wrapped by [Permanent]; [RetryAfter] says when. A panic counts as
+// an error.
 //
 // The text of the error, as one line of at most 1 KiB, is logged at WARN: of each event that
 // is given up, and of attempts that another one follows, one line a second at most for an
@@ -36,8 +37,9 @@ type Processor func(ctx context.Context, e Event) (Outcome, error)
 
 // Why the context of an attempt ended.
 var (
-	ErrTimeout  = errors.New("trigger: the attempt took too long")
-	ErrShutdown = errors.New("trigger: the worker is shutting down")
+	ErrTimeout   = errors.New("trigger: the attempt took too long")
+	ErrShutdown  = errors.New("trigger: the worker is shutting down")
+	ErrCancelled = errors.New("trigger: the event was cancelled")
 )
 
 // Worker runs a Processor over the events of a Service. It owns the policy (attempts,
@@ -47,6 +49,7 @@ type Worker struct {
 	processor Processor
 	sweeper   *Sweeper
 	opts      WorkerOptions
+	places    places
 }
 
 // NewWorker returns a worker. It fails if the service or the processor is nil, or if a
@@ -64,7 +67,6 @@ func NewWorker(s *Service, p Processor, opts *WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	w.sweeper = sweeper
-	w.sweeper.opts.LostAfter = max(w.sweeper.opts.LostAfter, w.longest()+lostjobs.Tolerance)
 	return w, nil
 }
 
@@ -93,11 +95,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	g.Go(func() error { return w.sweeper.Run(sweeping) })
 	g.Go(func() error {
 		defer stopSweeping()
-		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency, MaxHandle: w.longest()}
+		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency, PerOrganization: w.opts.PerOrganization, MaxHandle: w.longest()}
 		return w.service.queue.Consume(ctx, opts, func(held context.Context, d mortise.Delivery) (v mortise.Verdict) {
 			v.After = defaultBackoff(max(d.Deliveries, 1)) // if what the host has plugged in panics
 			defer hook.Recover(held, w.service.opts.Logger, "an attempt", nil, "job", d.Job.ID)
-			return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause})
+			return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause, watched: true})
 		})
 	})
 	return g.Wait()
@@ -121,10 +123,11 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 // pushed jobs, by HTTP say, calls it itself, as often at a time as it likes, and runs a
 // [Sweeper] beside: examples/pushed does so.
 //
-// Handle does not wait: an event whose retry is not due yet is attempted at once. So a
-// host that gets a VerdictRetry delivers the job after its After, and not before. It also
-// counts the Deliveries of a job: if the first one finds the event processing, it is
-// taken for a second job of the event, and put off until the attempt must be over.
+// Handle does not wait: an event whose retry is not due yet is attempted at once. An
+// event that was submitted for later is put off until its time. So a host that gets a
+// VerdictRetry delivers the job after its After, and not before. It also counts the
+// Deliveries of a job: if the first one finds the event processing, it is taken for a
+// second job of the event, and put off until the attempt must be over.
 //
 // The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
 // Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
@@ -144,20 +147,17 @@ func (w *Worker) Handle(ctx context.Context, d mortise.Delivery) mortise.Verdict
 			lose(cause)
 		}
 	})()
-	return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause})
+	return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause, watched: true})
 }
 
-// errDrop: the job has nothing left to do. errUnknown: the store does not know of the job
-// yet, or no more. errRunning: the job was added anew, and an earlier attempt may still
-// be running. errEnds: the event has had all its attempts; or, where it is to be given up
-// for that, it has not. errSuperseded: another attempt at it has begun, or this one was
-// written down already.
+// Why an update of an event is refused.
 var (
-	errDrop       = errors.New("trigger: nothing to do")
-	errUnknown    = errors.New("trigger: the event is not known")
-	errRunning    = errors.New("trigger: an attempt may be running")
-	errEnds       = errors.New("trigger: no attempt is left")
-	errSuperseded = errors.New("trigger: another attempt has begun")
+	errObsolete      = errors.New("trigger: nothing is left to do")                         // the job, or the result, is not wanted any more
+	errUnknown       = errors.New("trigger: the event is not known")                        // the store does not know of the job yet, or no more
+	errNotYet        = errors.New("trigger: an attempt may be running, or it is too early") // the job was added anew, or came early
+	errNoPlace       = errors.New("trigger: the organization has as many attempts as it may have")
+	errOutOfAttempts = errors.New("trigger: no attempt is left")                 // or, of an event that is to be given up, one is left
+	errNotNewest     = errors.New("trigger: a newer attempt has begun or ended") // and decides the event's result
 )
 
 // writePause is the wait before a job is delivered again whose event could not be read or
@@ -169,6 +169,7 @@ type mode struct {
 	draining context.Context // ends when running attempts have to
 	run      runner
 	pause    time.Duration // between tries to write
+	watched  bool          // a cancellation ends the attempt's context
 }
 
 // handle makes one attempt at a delivery. held ends with the lease.
@@ -182,16 +183,23 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		s.opts.Logger.WarnContext(held, "a job is dropped", "error", err)
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	}
-	e, due, verdict, err := w.begin(held, d, id, generation)
+	leave, placed := w.places.enter(d.Job.Organization, w.opts.PerOrganization)
+	defer leave()
+	ctx, cancel := context.WithCancelCause(held)
+	defer cancel(nil)
+	if m.watched {
+		defer s.watch(id, generation, cancel)()
+	}
+	e, due, verdict, err := w.begin(held, d, id, generation, placed)
 	switch {
-	case errors.Is(err, errDrop):
+	case errors.Is(err, errObsolete):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
+	case errors.Is(err, errNoPlace):
+		return mortise.Verdict{After: failure.Backoff(max(d.Deliveries, 1), placeWait)}
 	case errors.Is(err, errUnknown), errors.Is(err, mortise.ErrNotFound):
 		return w.unknown(held, d)
-	case errors.Is(err, errRunning):
-		after := max(due.Sub(s.now()), writePause)
-		s.opts.Logger.InfoContext(held, "a second job of an event waits for an attempt that may be running", "event", id, "for", after.String())
-		return mortise.Verdict{After: after}
+	case errors.Is(err, errNotYet):
+		return mortise.Verdict{After: max(due.Sub(s.now()), writePause)}
 	case err != nil:
 		s.opts.Logger.WarnContext(held, "cannot begin an attempt; trying again", "event", id, "error", err)
 		return mortise.Verdict{After: writePause}
@@ -202,12 +210,10 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	}
 	started := mortise.Observation{Kind: mortise.KindStarted, Organization: e.Organization, Object: e.ID.String(), Attempt: e.Attempts}
 	if e.Attempts == 1 {
-		started.Wait = e.StartedAt.Sub(e.SubmittedAt)
+		started.Wait = max(e.StartedAt.Sub(latest(due, e.SubmittedAt)), 0)
 	}
 	s.observe(held, started)
 
-	ctx, cancel := context.WithCancelCause(held)
-	defer cancel(nil)
 	defer context.AfterFunc(m.draining, func() { cancel(context.Cause(m.draining)) })()
 	ctx, stop := context.WithTimeoutCause(ctx, w.opts.Timeout, ErrTimeout)
 	defer stop()
@@ -222,6 +228,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		err = w.checkOutcome(&outcome)
 	}
 	ended(err)
+	leave() // before the slot, or the next job would come in vain
 	slot.Give(held)
 	if held.Err() != nil {
 		if err == nil {
@@ -241,23 +248,20 @@ func (w *Worker) unknown(ctx context.Context, d mortise.Delivery) mortise.Verdic
 	if deleted, err := w.service.isDeleted(ctx, d.Job.Organization); err == nil && deleted {
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	}
-	return lostjobs.Unknown(d)
+	return overdue.Unknown(d)
 }
 
 // begin counts the attempt before it runs, so that an event that kills its worker is
 // given up in the end. Then the verdict says what becomes of the job. due is when the
 // attempt might have begun.
 func (w *Worker) begin(
-	ctx context.Context, d mortise.Delivery, id uuid.UUID, generation int,
+	ctx context.Context, d mortise.Delivery, id uuid.UUID, generation int, placed bool,
 ) (e Event, due time.Time, verdict mortise.Verdict, err error) {
 	s := w.service
 	now := s.now()
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
 	org := d.Job.Organization
-	if err := s.dropUnmarked(ctx, org, id); err != nil {
-		return Event{}, due, verdict, err
-	}
 	change := func(ending bool) func(*Event) error {
 		return func(stored *Event) error {
 			if isStored(&e, stored) {
@@ -269,21 +273,24 @@ func (w *Worker) begin(
 			case stored.Generation < generation:
 				return errUnknown
 			case stored.Status.Finished() || stored.Generation > generation:
-				return errDrop
-			case stored.Status == StatusProcessing && d.Deliveries == 1 && stored.DueAt.After(now):
-				return errRunning
+				return errObsolete
+			case stored.DueAt.After(now) && (stored.Status == StatusProcessing && d.Deliveries == 1 || stored.submittedForLater()):
+				return errNotYet
+			case !placed:
+				return errNoPlace
 			case ending != (stored.Attempts >= w.opts.MaxAttempts):
-				return errEnds
+				return errOutOfAttempts
 			}
-			stored.UnqueuedSince = time.Time{}
-			s.noteChecked(stored, now)
+			if stored.Status == StatusProcessing {
+				stored.noteFailure(now, workerDied)
+			}
 			if ending {
-				stored.Status = StatusFailed
-				stored.FinishedAt = latest(now, stored.StartedAt)
+				stored.finish(now, StatusFailed)
 				if stored.LastError == "" {
 					stored.LastError = "the last attempt did not report its end: its worker may have died"
 				}
 			} else {
+				stored.WakeAt = s.wakeAfter(stored, now)
 				stored.Status = StatusProcessing
 				stored.Attempts++
 				stored.StartedAt = now
@@ -293,15 +300,18 @@ func (w *Worker) begin(
 			return nil
 		}
 	}
-	if err = s.update(ctx, org, id, change(false)); !errors.Is(err, errEnds) {
+	if err = s.update(ctx, org, id, change(false)); !errors.Is(err, errOutOfAttempts) {
 		return e, due, verdict, err
 	}
 	if s.tx != nil && d.Token != uuid.Nil {
-		err = s.updateAndRemove(ctx, org, id, change(true), d.Lease(), true)
+		err = s.updateAndJobs(ctx, org, id, noJobs(change(true)), d.Lease(), true)
 		return e, due, mortise.Verdict{Kind: mortise.VerdictEnded}, err
 	}
 	return e, due, mortise.Verdict{Kind: mortise.VerdictDead}, s.update(ctx, org, id, change(true))
 }
+
+// workerDied is the error of an attempt that the next one finds running.
+const workerDied = "the attempt did not report its end: its worker may have died"
 
 // isStored reports whether a stored event is as an earlier call of the same update has left
 // it. A change is made once more where nobody knows whether it was committed, which a
@@ -344,27 +354,27 @@ func (w *Worker) end(
 		case stored.Status.Finished() && isStored(&left, stored):
 			return nil
 		case stored.Status.Finished() || stored.Generation != e.Generation:
-			return errDrop
+			return errObsolete
 		}
 		// An attempt that outlived its lease may still report success; of a failure, the
 		// attempt that took over decides.
-		if failure != nil && stored.Attempts != e.Attempts {
-			return errSuperseded
+		if failure != nil && (stored.Attempts != e.Attempts || !stored.StartedAt.Equal(e.StartedAt)) {
+			return errNotNewest
 		}
 		switch o.Kind {
 		case mortise.KindCompleted:
-			stored.Status = StatusCompleted
-			stored.FinishedAt = latest(now, stored.StartedAt)
+			stored.finish(now, StatusCompleted)
 			stored.Outcome = &outcome
 		case mortise.KindFailed:
-			stored.Status = StatusFailed
-			stored.FinishedAt = latest(now, stored.StartedAt)
+			stored.noteFailure(now, text)
+			stored.finish(now, StatusFailed)
 			stored.LastError = text
 		default:
+			// WakeAt stays the delivery's: whether the queue still has the job is not
+			// known.
+			stored.noteFailure(now, text)
 			stored.Status = StatusReceived
 			stored.DueAt = now.Add(verdict.After).Truncate(time.Microsecond)
-			// CheckedAt stays that of the delivery: nobody knows whether the queue still
-			// has the job.
 			if shutdown {
 				stored.Attempts--
 			} else {
@@ -374,17 +384,16 @@ func (w *Worker) end(
 		left = *stored
 		return nil
 	}
-	var lease *mortise.Lease // to be ended in the same transaction
+	var lease mortise.Lease // to be ended in the same transaction
 	dead := verdict.Kind == mortise.VerdictDead
 	if s.tx != nil && d.Token != uuid.Nil && o.Kind != mortise.KindRetrying {
-		l := d.Lease()
-		lease, verdict.Kind = &l, mortise.VerdictEnded
+		lease, verdict.Kind = d.Lease(), mortise.VerdictEnded
 	}
 	err := w.write(ctx, m, e, write, lease, dead)
 	switch {
-	case errors.Is(err, errDrop) || errors.Is(err, mortise.ErrNotFound):
+	case errors.Is(err, errObsolete) || errors.Is(err, mortise.ErrNotFound):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
-	case errors.Is(err, errSuperseded):
+	case errors.Is(err, errNotNewest):
 		// The event is not finished, so its job must not be lost, whoever holds it.
 		return mortise.Verdict{}
 	case err != nil:
@@ -422,17 +431,12 @@ func (s *Service) logDead(ctx context.Context, e *Event, why error) {
 // maxWrites is how often the end of an attempt is tried to be written.
 const maxWrites = 5
 
-// write is Service.update, or updateAndRemove if there is a lease, with a bound for each
-// try, and with more tries until the lease is lost or the worker has to end.
-func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event) error, lease *mortise.Lease, dead bool) error {
+// write is Service.updateAndJobs with a bound for each try, and with more tries until the
+// lease is lost or the worker has to end.
+func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event) error, lease mortise.Lease, dead bool) error {
 	for try := 1; ; try++ {
 		bounded, cancel := context.WithTimeout(ctx, markTimeout)
-		var err error
-		if lease == nil {
-			err = w.service.update(bounded, e.Organization, e.ID, update)
-		} else {
-			err = w.service.updateAndRemove(bounded, e.Organization, e.ID, update, *lease, dead)
-		}
+		err := w.service.updateAndJobs(bounded, e.Organization, e.ID, noJobs(update), lease, dead)
 		cancel()
 		if !errors.Is(err, mortise.ErrUnavailable) || try == maxWrites || ctx.Err() != nil || try > 1 && m.draining.Err() != nil {
 			return err

@@ -140,3 +140,29 @@ func TestSecondJob(t *testing.T) {
 	require.Equal(t, mortise.Verdict{Kind: mortise.VerdictDone}, w.Handle(t.Context(), mortise.Delivery{Job: e.Job(), Deliveries: 1}))
 	assert.Equal(t, 1, ran)
 }
+
+// TestLostAnswersToActions: an action whose change is stored, and is made once more because the
+// answer to its COMMIT was lost, is done once, and is told once.
+func TestLostAnswersToActions(t *testing.T) {
+	clock, db := new(triggertest.Clock), openMemory(t)
+	var told []mortise.Kind
+	s, err := trigger.New(trigger.Backend{Store: unsureStore{db.Trigger().Store}, Queue: struct{ mortise.Queue }{db.Queue(nil)}}, &trigger.Options{
+		Env: mortise.Env{Now: clock.Now, Logger: slog.New(slog.DiscardHandler), Observer: func(_ context.Context, o mortise.Observation) { told = append(told, o.Kind) }},
+	})
+	require.NoError(t, err)
+	w, err := trigger.NewWorker(s, returning(trigger.RetryAfter(errWork, time.Hour)), nil)
+	require.NoError(t, err)
+	e := submit(t, s, "a")
+	require.Equal(t, mortise.Verdict{After: time.Hour}, w.Handle(t.Context(), mortise.Delivery{Job: e.Job(), Deliveries: 1}))
+	got := get(t, s, e.ID)
+	assert.Len(t, got.AttemptsLog(), 1)
+	told = nil
+	for generation, action := range []func(context.Context, string, mortise.Actor, uuid.UUID) (trigger.Event, error){s.RunNow, s.Cancel, s.Retry} {
+		clock.Advance(time.Second)
+		e, err := action(t.Context(), "acme", "", e.ID)
+		require.NoError(t, err)
+		assert.Equal(t, get(t, s, e.ID), e)
+		assert.Equal(t, []int{1, 1, 2}[generation], e.Generation)
+	}
+	assert.Equal(t, []mortise.Kind{mortise.KindRetried, mortise.KindCancelled, mortise.KindRetried}, told)
+}

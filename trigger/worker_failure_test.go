@@ -163,7 +163,7 @@ func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 // has ended already.
 func TestHandleOfAnEndedContext(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pickyQueue{db.Queue(nil)}}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pickyQueue{Queue: db.Queue(nil)}}, &trigger.Options{Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(nil), nil)
 	require.NoError(t, err)

@@ -109,7 +109,7 @@ func (s *subject) runCalls(id int64) []call {
 		ofOrganization("PutResults", s.Results.PutResults, id, set, nil),
 		ofOrganization("RunResults", s.Results.RunResults, id, 0),
 		ofOrganization("ListRuns", s.Runs.ListRuns, audiosearch.RunQuery{Limit: 10}),
-		ofAll("StaleRuns", s.Runs.StaleRuns, moment(0), moment(0), 10),
+		ofAll("Overdue", s.Runs.Overdue, moment(0), 10),
 	}
 	if p, ok := s.Runs.(audiosearch.Pruner); ok {
 		calls = append(calls, ofAll("PruneRuns", p.PruneRuns, moment(-1000*time.Hour), 10), ofAll("TrimRuns", p.TrimRuns, manyRuns, 10))

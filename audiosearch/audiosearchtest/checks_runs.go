@@ -46,7 +46,7 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	r.Done, r.Total, r.Attempts = 3, 5, 2
 	r.Sound = audiosearch.SoundProgress{Done: 1000*time.Hour + time.Millisecond, Total: math.MaxInt32 * time.Second, Speed: 1.0 / 3}
 	r.UpdatedAt, r.StartedAt, r.FinishedAt = moment(finished+2*time.Microsecond), moment(finished-time.Microsecond), moment(finished)
-	r.DueAt, r.CheckedAt = moment(finished+3*time.Microsecond), moment(finished-4*time.Microsecond)
+	r.DueAt, r.WakeAt = moment(finished+3*time.Microsecond), moment(finished-4*time.Microsecond)
 	r.Trace = map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": ""}
 	r.Results = someResults()
 	return r
@@ -181,7 +181,7 @@ func sameRun(t *testing.T, want, got audiosearch.Run) {
 	conformance.SameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
 	conformance.SameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
 	conformance.SameTime(t, "DueAt", want.DueAt, &got.DueAt)
-	conformance.SameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
+	conformance.SameTime(t, "WakeAt", want.WakeAt, &got.WakeAt)
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
 	}

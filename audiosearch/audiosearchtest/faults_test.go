@@ -86,10 +86,7 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	})
 	try("Store.Counts", func() error { _, err := s.Counts(ctx, "o", 1); return err })
 	try("Store.Backlog", func() error { _, err := s.Backlog(ctx, 1); return err })
-	try("Store.StaleRuns", func() error {
-		_, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1)
-		return err
-	})
+	try("Store.Overdue", func() error { _, err := s.Overdue(ctx, time.Now(), 1); return err })
 	try("Store.PruneRuns", func() error { _, _, err := s.PruneRuns(ctx, time.Now(), 1); return err })
 	try("Store.TrimRuns", func() error { _, _, err := s.TrimRuns(ctx, 9, 1); return err })
 	try("Store.CreateRunAndAdd", func() error {

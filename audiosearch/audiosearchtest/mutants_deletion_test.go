@@ -47,7 +47,7 @@ var hiding = map[string][]string{
 	"deletion/hides-parts":      {"PutPart", "Parts"},
 	"deletion/hides-models":     {"Models", "SetModel"},
 	"deletion/hides-runs":       {"Run", "UpdateRun", "UpdateRunAndRemove", "PutResultVideos", "PutResults", "RunResults"},
-	"deletion/hides-lists":      {"ListRuns", "StaleRuns"},
+	"deletion/hides-lists":      {"ListRuns", "Overdue"},
 	"deletion/hides-counts":     {"Counts", "Backlog"},
 	"deletion/refuses-runs":     {"CreateRun"},
 }

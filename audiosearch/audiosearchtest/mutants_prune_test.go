@@ -18,8 +18,8 @@ var pruneMutants = []broken{
 		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "PruneRuns")},
 	{name: "prunes what has not finished", breaks: "runpruner/not-finished",
 		mutate: replace("PruneRuns", func(m *mutant, ctx context.Context, before time.Time, limit int) (int, bool, error) {
-			stale, _ := m.db.StaleRuns(ctx, before, time.Time{}, limit)
-			for _, r := range stale {
+			open, _ := m.db.ListRuns(ctx, "org-a", audiosearch.RunQuery{Open: true, Limit: limit})
+			for _, r := range open.Items {
 				_ = m.db.UpdateRun(ctx, r.Organization, r.ID, func(r *audiosearch.Run) error {
 					r.State, r.FinishedAt = audiosearch.StateTerminated, r.UpdatedAt
 					return nil
@@ -44,11 +44,11 @@ var pruneMutants = []broken{
 	)},
 	{name: "counts runs that have not ended", breaks: "runpruner/trim-not-ended",
 		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, bool, error) {
-			open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), time.Time{}, 1000)
+			open, err := m.open(ctx)
 			if err != nil {
 				return 0, false, err
 			}
-			return m.db.TrimRuns(ctx, max(keep-len(open), 0), limit)
+			return m.db.TrimRuns(ctx, max(keep-open, 0), limit)
 		})},
 }
 

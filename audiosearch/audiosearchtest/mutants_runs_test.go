@@ -19,7 +19,7 @@ var runMutants = []broken{
 	{name: "forgets the trace", breaks: "runs/create-and-get runs/update", mutate: out(func(r *audiosearch.Run) { r.Trace = nil })},
 	{name: "keeps least scores as floats of 32 bits", breaks: "runs/create-and-get", mutate: out(
 		func(r *audiosearch.Run) { r.Query.MinScore = float64(float32(r.Query.MinScore)) })},
-	{name: "returns runs with results", breaks: "runs/create-and-get runs/stale-oldest-first", mutate: out(
+	{name: "returns runs with results", breaks: "runs/create-and-get runs/overdue-earliest-first", mutate: out(
 		func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })},
 	{name: "makes runs that are there", breaks: "runs/create-exists runs/create-concurrent",
 		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
@@ -114,9 +114,9 @@ var runMutants = []broken{
 	}},
 	{name: "counts runs and then makes one", breaks: "runs/create-bounded-concurrent",
 		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
-			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
+			open, err := m.open(ctx)
 			conformance.Seam()
-			if err == nil && len(open) >= most {
+			if err == nil && open >= most {
 				err = audiosearch.ErrTooManyRuns
 			}
 			if err != nil {
@@ -126,8 +126,8 @@ var runMutants = []broken{
 		})},
 	{name: "counts the runs of all organizations", breaks: "runs/create-bounded",
 		mutate: replace("CreateRun", func(m *mutant, ctx context.Context, r audiosearch.Run, most int) error {
-			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), time.Time{}, most)
-			if err == nil && len(open) >= most {
+			open, err := m.open(ctx)
+			if err == nil && open >= most {
 				err = audiosearch.ErrTooManyRuns
 			}
 			if err != nil {
@@ -137,46 +137,6 @@ var runMutants = []broken{
 		})},
 	{name: "has no bound", breaks: "runs/create-bounded runs/create-bounded-concurrent",
 		mutate: arg(func(most *int) { *most = 1000 }, "CreateRun")},
-}
-
-var staleMutants = []broken{
-	{name: "returns the newest stale runs first", breaks: "runs/stale-oldest-first runs/stale-limit",
-		mutate: around(func(_ *mutant, c *mutate.Call) {
-			limit := *mutate.Get[int](c.In)
-			*mutate.Get[int](c.In) = 1000
-			c.Go()
-			runs := mutate.Get[[]audiosearch.Run](c.Out)
-			slices.Reverse(*runs)
-			*runs = (*runs)[:min(limit, len(*runs))]
-		}, "StaleRuns")},
-	{name: "returns runs checked at the time too", breaks: "runs/stale-checked-is-strict", mutate: asked(
-		func(checked, _ *time.Time) { *checked = checked.Add(time.Microsecond) })},
-	{name: "returns runs due at the time too", breaks: "runs/stale-due-is-strict", mutate: asked(
-		func(_, due *time.Time) { *due = due.Add(time.Microsecond) })},
-	{name: "returns runs whatever their DueAt", breaks: "runs/stale-due-is-strict runs/stale-follows-updates", mutate: asked(
-		func(_, due *time.Time) { *due = time.Time{} })},
-	{name: "takes a zero due for a time", breaks: "runs/stale-zero-times", mutate: asked(
-		func(_, due *time.Time) { *due = due.Add(time.Nanosecond) })},
-	{name: "returns no runs that were never checked", breaks: "runs/stale-zero-times", mutate: unstale(
-		func(r audiosearch.Run) bool { return r.CheckedAt.IsZero() })},
-	{name: "returns no runs that are never due", breaks: "runs/stale-zero-times", mutate: around(func(_ *mutant, c *mutate.Call) {
-		c.Go()
-		if runs := mutate.Get[[]audiosearch.Run](c.Out); !c.In[2].Interface().(time.Time).IsZero() {
-			*runs = slices.DeleteFunc(*runs, func(r audiosearch.Run) bool { return r.DueAt.IsZero() })
-		}
-	}, "StaleRuns")},
-	{name: "returns running runs only", breaks: "runs/stale-not-ended runs/stale-follows-updates", mutate: unstale(
-		func(r audiosearch.Run) bool { return r.State != audiosearch.StateRunning })},
-	{name: "returns runs that have ended", breaks: "runs/stale-not-ended", mutate: func(m *mutant) {
-		var ended []audiosearch.Run
-		in(func(r *audiosearch.Run) {
-			if r.State == audiosearch.StateTerminated {
-				ended = append(ended, *r)
-			}
-		}, "CreateRun")(m)
-		out(func(runs *[]audiosearch.Run) { *runs = append(*runs, ended...) }, "StaleRuns")(m)
-	}},
-	{name: "returns all stale runs", breaks: "runs/stale-limit", mutate: arg(func(limit *int) { *limit = 1000 }, "StaleRuns")},
 	{name: "forgets how much sound there is", breaks: "runs/create-and-get runs/update", mutate: out(
 		func(r *audiosearch.Run) { r.Sound = audiosearch.SoundProgress{} })},
 	{name: "knows for the second how much sound is scored", breaks: "runs/create-and-get runs/update", mutate: out(
@@ -185,4 +145,64 @@ var staleMutants = []broken{
 		func(r *audiosearch.Run) { r.Sound.Total = min(r.Sound.Total, 1000*time.Hour) })},
 	{name: "rounds the speed of scoring", breaks: "runs/create-and-get runs/update", mutate: out(
 		func(r *audiosearch.Run) { r.Sound.Speed = math.Round(100*r.Sound.Speed) / 100 })},
+}
+
+var overdueMutants = []broken{
+	{name: "returns the latest runs first", breaks: "runs/overdue-earliest-first runs/overdue-limit",
+		mutate: everyOverdue(func(runs runList, limit int) runList {
+			slices.Reverse(runs)
+			return runs[:min(limit, len(runs))]
+		})},
+	{name: "returns runs by their ID", breaks: "runs/overdue-earliest-first runs/overdue-limit",
+		mutate: everyOverdue(func(runs runList, limit int) runList {
+			slices.SortFunc(runs, func(a, b audiosearch.Run) int { return cmp.Compare(a.ID, b.ID) })
+			return runs[:min(limit, len(runs))]
+		})},
+	{name: "returns runs in any order", breaks: "runs/overdue-earliest-first",
+		mutate: out(func(runs *runList) { slices.Reverse(*runs) }, "Overdue")},
+	{name: "returns all overdue runs", breaks: "runs/overdue-limit", mutate: arg(func(limit *int) { *limit = 1000 }, "Overdue")},
+	{name: "returns one run of a time", breaks: "runs/overdue-limit", mutate: out(func(runs *runList) {
+		*runs = slices.CompactFunc(*runs, func(a, b audiosearch.Run) bool { return a.WakeAt.Equal(b.WakeAt) })
+	}, "Overdue")},
+	{name: "returns runs at the time too", breaks: "runs/overdue-is-strict", mutate: arg(
+		func(before *time.Time) { *before = before.Add(time.Microsecond) }, "Overdue")},
+	{name: "cuts the time of overdue runs", breaks: "runs/overdue-is-strict", mutate: arg(
+		func(before *time.Time) { *before = before.Truncate(time.Microsecond) }, "Overdue")},
+	{name: "returns running runs only", breaks: "runs/overdue-every-state", mutate: out(func(runs *runList) {
+		*runs = slices.DeleteFunc(*runs, func(r audiosearch.Run) bool { return r.State != audiosearch.StateRunning })
+	}, "Overdue")},
+	{name: "returns no runs that have ended", breaks: "runs/overdue-every-state", mutate: out(func(runs *runList) {
+		*runs = slices.DeleteFunc(*runs, func(r audiosearch.Run) bool { return r.State == audiosearch.StateTerminated })
+	}, "Overdue")},
+	{name: "takes a zero WakeAt for a time", breaks: "runs/overdue-zero", mutate: func(m *mutant) {
+		var zero runList
+		in(func(r *audiosearch.Run) {
+			if r.WakeAt.IsZero() {
+				zero = append(zero, *r)
+			}
+		}, "CreateRun")(m)
+		out(func(runs *runList) { *runs = append(zero, *runs...) }, "Overdue")(m)
+	}},
+	{name: "goes by the WakeAt that a run was made with", breaks: "runs/overdue-follows-updates", mutate: func(m *mutant) {
+		made := make(map[int64]time.Time)
+		in(func(r *audiosearch.Run) { made[r.ID] = r.WakeAt }, "CreateRun")(m)
+		around(func(_ *mutant, c *mutate.Call) {
+			before := *mutate.Get[time.Time](c.In)
+			*mutate.Get[time.Time](c.In) = before.Add(10_000 * time.Hour)
+			c.Go()
+			runs := mutate.Get[runList](c.Out)
+			*runs = slices.DeleteFunc(*runs, func(r audiosearch.Run) bool { return !made[r.ID].Before(before) })
+		}, "Overdue")(m)
+	}},
+}
+
+// everyOverdue makes Overdue sort and select by itself: list gets all runs that are overdue.
+func everyOverdue(list func(runs runList, limit int) runList) func(*mutant) {
+	return around(func(_ *mutant, c *mutate.Call) {
+		limit, runs := mutate.Get[int](c.In), mutate.Get[runList](c.Out)
+		asked := *limit
+		*limit = 1000
+		c.Go()
+		*runs = list(*runs, asked)
+	}, "Overdue")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
@@ -173,17 +172,10 @@ func everyMatch(match func(f metadata.Filter, value metadata.Scalar, has bool) (
 	})
 }
 
-// asked changes what times StaleRuns is asked for.
-func asked(change func(checked, due *time.Time)) func(*mutant) {
-	return around(func(_ *mutant, c *mutate.Call) {
-		change(c.In[1].Addr().Interface().(*time.Time), c.In[2].Addr().Interface().(*time.Time))
-		c.Go()
-	}, "StaleRuns")
-}
-
-// unstale makes StaleRuns leave out runs.
-func unstale(left func(audiosearch.Run) bool) func(*mutant) {
-	return out(func(runs *[]audiosearch.Run) { *runs = slices.DeleteFunc(*runs, left) }, "StaleRuns")
+// open returns how many runs of all organizations have not ended.
+func (m *mutant) open(ctx context.Context) (int, error) {
+	b, err := m.db.Backlog(ctx, 1000)
+	return b.Waiting.N + b.Running.N, err
 }
 
 // everyResult applies change to all results that the mutant returns.

@@ -20,7 +20,7 @@ var deletionRunRules = []rule{
 			r := endedRun(orgA, 0)
 			r.State = audiosearch.StateRunning
 			r = s.createRun(t, r)
-			calls := but(s.runCalls(r.ID), "CreateRun", "CreateRunAndAdd", "ListRuns", "StaleRuns", "PruneRuns", "TrimRuns")
+			calls := but(s.runCalls(r.ID), "CreateRun", "CreateRunAndAdd", "ListRuns", "Overdue", "PruneRuns", "TrimRuns")
 			allWork(t, calls)
 			s.mark(t, orgA, 0)
 			for range 2 {
@@ -32,15 +32,13 @@ var deletionRunRules = []rule{
 		}},
 
 	{Rule{"deletion/hides-lists",
-		"ListRuns and StaleRuns know no runs of a deleted organization."}, needDeletion | needRuns,
+		"ListRuns and Overdue know no runs of a deleted organization."}, needDeletion | needRuns,
 		func(t *testing.T, s *subject) {
-			stays := s.createRun(t, plainRun(orgB, 0))
-			checked := plainRun(orgA, 0)
-			checked.CheckedAt = moment(time.Second)
-			s.createRun(t, checked)
+			stays := s.createRun(t, wokenRun(orgB, time.Minute))
+			s.createRun(t, wokenRun(orgA, 0))
 			s.createRun(t, plainRun(orgA, time.Second))
 			s.createRun(t, endedRun(orgA, time.Minute))
-			require.Len(t, s.stale(t, time.Hour, 10), 3)
+			require.Len(t, s.overdue(t, time.Hour, 10), 3)
 			s.mark(t, orgA, 0)
 			for range 2 {
 				for _, q := range []audiosearch.RunQuery{
@@ -48,7 +46,7 @@ var deletionRunRules = []rule{
 				} {
 					require.Empty(t, s.listRuns(t, orgA, q), "%+v", q)
 				}
-				require.Equal(t, []int64{stays.ID}, s.stale(t, time.Hour, 10))
+				require.Equal(t, []int64{stays.ID}, s.overdue(t, time.Hour, 1))
 				s.removeAll(t, 1)
 			}
 			require.Equal(t, []int64{stays.ID}, runIDs(s.listRuns(t, orgB, audiosearch.RunQuery{})))

@@ -76,7 +76,8 @@ var reopenRules = []rule{
 
 	{Rule{"runs/durable", "Runs and their results outlive the process, as they were changed last."}, needRuns | needReopen,
 		func(t *testing.T, s *subject) {
-			full, changed := s.createRun(t, endedRun(orgA, 0)), s.createRun(t, plainRun(orgB, 0))
+			full, changed := s.createRun(t, endedRun(orgA, 0)), s.createRun(t, wokenRun(orgB, 0))
+			changed.WakeAt = moment(time.Minute)
 			changed.State, changed.Attempts, changed.ResultSet = audiosearch.StateRunning, 4, s.putSet(t, changed, someResults()[1:])
 			s.updateRun(t, changed, func(r *audiosearch.Run) { *r = changed })
 			s.reopen(t)
@@ -84,7 +85,7 @@ var reopenRules = []rule{
 			s.hasRun(t, changed)
 			sameResults(t, full.Results, s.results(t, full))
 			sameResults(t, someResults()[1:], s.results(t, changed))
-			require.Equal(t, []int64{changed.ID}, s.stale(t, time.Hour, 10))
+			require.Equal(t, []int64{full.ID, changed.ID}, s.overdue(t, time.Hour, 10))
 			for org, r := range map[string]audiosearch.Run{orgA: full, orgB: changed} {
 				listed := s.listRuns(t, org, audiosearch.RunQuery{State: r.State})
 				require.Len(t, listed, 1)

@@ -94,7 +94,7 @@ type broken struct {
 func mutants() []broken {
 	return slices.Concat(keptMutants(), datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
 		classMutants, batchMutants, partMutants, flipMutants, modelMutants, modelOrderMutants,
-		runMutants, runListMutants, countMutants, resultMutants, staleMutants, pruneMutants, txMutants, blindMutants(), deletionMutants, removalMutants, otherMutants)
+		runMutants, runListMutants, countMutants, resultMutants, overdueMutants, pruneMutants, txMutants, blindMutants(), deletionMutants, removalMutants, otherMutants)
 }
 
 // faithful makes no mistake.

@@ -9,6 +9,7 @@ import "slices"
 // but can neither give full access nor take it away.
 type Access struct {
 	full      bool
+	key       bool // the access of an API key
 	catalogue *Catalogue
 	roles     []Role
 }
@@ -16,17 +17,28 @@ type Access struct {
 // Full is the Access that allows everything within the organization.
 func Full() Access { return Access{full: true} }
 
+// keyActions are the actions that an API key allows.
+var keyActions = []Action{SubmitTrigger, GetTrigger, ListTriggers, CancelTrigger, RetryTrigger, RunTrigger}
+
+// APIKey is the Access of an API key of the triggers: submit, get, list, cancel, retry and
+// run, one at a time, on all triggers of the organization. It has no roles, covers none, and
+// no catalogue changes it.
+func APIKey() Access { return Access{key: true} }
+
 // Full reports whether a is full access.
 func (a Access) Full() bool { return a.full }
 
-// Roles returns the assignments that a stands on: none for full access, and none for no
-// access.
+// Roles returns the assignments that a stands on: none for full access, for an API key and
+// for no access.
 func (a Access) Roles() []Role { return slices.Clone(a.roles) }
 
 // Allows reports whether a allows the action on the resource.
 func (a Access) Allows(action Action, resource Resource) bool {
 	if a.full {
 		return true
+	}
+	if a.key {
+		return resource.Type == Trigger && slices.Contains(keyActions, action)
 	}
 	for _, r := range a.roles {
 		if !resource.within(r.bound()) {

@@ -19,6 +19,10 @@ var matrix = []struct {
 	{access.SubmitTrigger, access.Trigger, false, true, true},
 	{access.GetTrigger, access.Trigger, true, true, true},
 	{access.ListTriggers, access.Trigger, true, true, true},
+	{access.CancelTrigger, access.Trigger, false, true, true},
+	{access.RetryTrigger, access.Trigger, false, true, true},
+	{access.RunTrigger, access.Trigger, false, true, true},
+	{access.ChangeTriggers, access.Trigger, false, false, true},
 
 	{access.Tokenize, access.Vault, true, true, true},
 	{access.InsertRecords, access.Vault, false, true, true},
@@ -96,6 +100,24 @@ func TestZeroAccessAllowsNothing(t *testing.T) {
 	require.False(t, none.Covers(nil))
 	require.False(t, none.Covers([]access.Role{{ID: "viewer"}}))
 	require.False(t, noRoles.Covers([]access.Role{{ID: "viewer"}}))
+}
+
+// An API key is for triggers alone, one at a time, and gives nothing away.
+func TestAPIKeyAllows(t *testing.T) {
+	key := access.APIKey()
+	for _, row := range matrix {
+		want := row.resource == access.Trigger && row.action != access.ChangeTriggers
+		for _, id := range instances {
+			require.Equal(t, want, key.Allows(row.action, access.Resource{Type: row.resource, ID: id}), row.action)
+		}
+		require.False(t, key.Allows(row.action, access.Resource{}), row.action)
+		require.False(t, key.Allows(row.action, access.Resource{Type: access.Vault}), row.action)
+	}
+	require.False(t, key.Full())
+	require.Empty(t, key.Roles())
+	for _, roles := range [][]access.Role{nil, {{ID: "viewer"}}, {{ID: "unknown"}}} {
+		require.False(t, key.Covers(roles) || key.MayEnd(roles) || key.MayTakeOver(roles), roles)
+	}
 }
 
 // Covers must say yes exactly if nothing that the roles allow is not allowed to the

@@ -14,12 +14,16 @@ type Action string
 // AnyAction stands for all actions in a catalogue, those of the host's own included.
 const AnyAction Action = "*"
 
-// The actions on documentation triggers, a [Resource] of type [Trigger]. A valid
-// API key allows all of them.
+// The actions on documentation triggers, a [Resource] of type [Trigger]. An API key allows
+// all but the last one: see [APIKey].
 const (
-	SubmitTrigger Action = "submitApiTrigger"
-	GetTrigger    Action = "getTrigger"
-	ListTriggers  Action = "listTriggers"
+	SubmitTrigger  Action = "submitApiTrigger"
+	GetTrigger     Action = "getTrigger"
+	ListTriggers   Action = "listTriggers"
+	CancelTrigger  Action = "cancelTrigger"
+	RetryTrigger   Action = "retryTrigger"
+	RunTrigger     Action = "runTrigger"
+	ChangeTriggers Action = "changeTriggers" // cancel or retry any number of them
 )
 
 // The actions on a vault, a [Resource] of type [Vault].
@@ -74,7 +78,7 @@ const (
 
 // knownActions: the actions of the library.
 var knownActions = []Action{
-	SubmitTrigger, GetTrigger, ListTriggers,
+	SubmitTrigger, GetTrigger, ListTriggers, CancelTrigger, RetryTrigger, RunTrigger, ChangeTriggers,
 	Tokenize, InsertRecords, Detokenize, Reveal, DeleteToken, ImportTokens,
 	SearchSound, GetRun, GetResults, CancelRun,
 	CreateClient, ListClients, GetClient, UpdateClient, RotateSecret, ListSecrets, RevokeSecret, DeleteClient,

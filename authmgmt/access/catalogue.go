@@ -26,13 +26,15 @@ var (
 	viewerActions = []Action{
 		GetTrigger, ListTriggers, Tokenize, SearchSound, GetRun, GetResults,
 	}
-	editorActions = []Action{SubmitTrigger, InsertRecords, Detokenize, CancelRun}
+	editorActions = []Action{
+		SubmitTrigger, CancelTrigger, RetryTrigger, RunTrigger, InsertRecords, Detokenize, CancelRun,
+	}
 )
 
 // DefaultCatalogue has three roles. A viewer can list and read triggers, tokenize,
-// search, and read what was found; an editor can also submit triggers, insert, detokenize
-// to masked values, and cancel a search; an admin can do everything, clients and
-// invitations included.
+// search, and read what was found; an editor can also submit triggers and cancel, retry or
+// run one, insert, detokenize to masked values, and cancel a search; an admin can do
+// everything, clients, invitations and changes of many triggers included.
 //
 // Those who may tokenize can find out whether a value that they guess is stored. To take
 // that from viewers, make a catalogue with [NewCatalogue] whose viewer has no

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	_ mortise.Leases = (*File)(nil)
-	_ mortise.Sharer = (*File)(nil)
+	_ mortise.JobTable = (*File)(nil)
+	_ mortise.Sharer   = (*File)(nil)
 )
 
 // Shares implements [mortise.Sharer]: events and jobs stand in one file.

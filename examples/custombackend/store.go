@@ -1,9 +1,9 @@
 package custombackend
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -69,6 +69,38 @@ func (f *File) create(
 	return e.Clone(), true, nil
 }
 
+// CreateEvents implements [trigger.Store].
+func (f *File) CreateEvents(ctx context.Context, events []trigger.Event, jobs []mortise.Job) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var r record
+	for _, e := range events {
+		if f.isDeleted(e.Organization) {
+			return mortise.ErrDeleted
+		}
+		taken := func(other trigger.Event) bool { return other.ID == e.ID || sameKey(other, e) }
+		if slices.ContainsFunc(r.Events, taken) || slices.ContainsFunc(slices.Collect(maps.Values(f.events)), taken) {
+			return errors.New("an event has this ID or this idempotency key")
+		}
+		r.Events = append(r.Events, e.Clone())
+	}
+	r.add(f, jobs)
+	return f.commit(r)
+}
+
+// add adds the rows of new jobs.
+func (r *record) add(f *File, jobs []mortise.Job) {
+	for _, j := range jobs {
+		for _, row := range f.newRows(j) {
+			row.Seq += uint64(len(r.Jobs))
+			r.Jobs = append(r.Jobs, row)
+		}
+	}
+}
+
 // The failures of an ID and of a key that another event has.
 var (
 	errIDTaken  = errors.New("another organization has an event with this ID")
@@ -103,16 +135,20 @@ func (f *File) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update
 	return f.update(ctx, org, id, update, func() record { return record{} })
 }
 
-// UpdateEventAndRemove implements [trigger.TxStore].
-func (f *File) UpdateEventAndRemove(
-	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+// UpdateEventAndJobs implements [trigger.TxStore].
+func (f *File) UpdateEventAndJobs(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
-	return f.update(ctx, org, id, update, func() record {
-		j, held := f.heldRow(l)
-		if !held {
-			return record{}
+	var jobs []mortise.Job
+	return f.update(ctx, org, id, func(e *trigger.Event) (err error) {
+		jobs, err = update(e)
+		return err
+	}, func() (r record) {
+		if j, held := f.heldRow(l); held {
+			r = removal(j, dead)
 		}
-		return removal(j, dead)
+		r.add(f, jobs)
+		return r
 	})
 }
 
@@ -143,59 +179,78 @@ func (f *File) update(
 
 // ListEvents implements [trigger.Store].
 func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error) {
+	return f.list(ctx, list{after: q.After, limit: q.Limit, bytes: q.Bytes, newestFirst: true,
+		has: func(e *trigger.Event) bool { return e.Organization == org && q.Matches(e) }, at: (*trigger.Event).Position})
+}
+
+// AllEvents implements [trigger.Store].
+func (f *File) AllEvents(ctx context.Context, q trigger.AllQuery) (mortise.Page[trigger.Event], error) {
+	return f.list(ctx, list{after: q.After, limit: q.Limit, bytes: q.Bytes, newestFirst: q.Status.Finished(), has: q.Matches, at: q.Position})
+}
+
+// list is a list of events: has says which, and at in which order.
+type list struct {
+	after        mortise.Cursor
+	limit, bytes int
+	newestFirst  bool
+	has          func(*trigger.Event) bool
+	at           func(*trigger.Event) mortise.Position
+}
+
+func (f *File) list(ctx context.Context, l list) (page mortise.Page[trigger.Event], err error) {
 	if err := ctx.Err(); err != nil {
-		return mortise.Page[trigger.Event]{}, err
+		return page, err
 	}
 	// The cursor of a page is the position of the last event before it.
 	var after mortise.Position
-	if q.After != "" {
-		var err error
-		if after, err = q.After.Position(); err != nil {
-			return mortise.Page[trigger.Event]{}, err
+	if l.after != "" {
+		if after, err = l.after.Position(); err != nil {
+			return page, err
 		}
+	}
+	compare := func(a, b mortise.Position) int {
+		if l.newestFirst {
+			a, b = b, a
+		}
+		return a.Compare(b)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var page mortise.Page[trigger.Event]
 	for _, e := range f.events {
-		if e.Organization == org && !f.isDeleted(org) && q.Matches(&e) && (q.After == "" || e.Position().Compare(after) < 0) {
+		if l.has(&e) && !f.isDeleted(e.Organization) && (l.after == "" || compare(l.at(&e), after) > 0) {
 			page.Items = append(page.Items, e.Clone())
 		}
 	}
-	slices.SortFunc(page.Items, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
+	slices.SortFunc(page.Items, func(a, b trigger.Event) int { return compare(l.at(&a), l.at(&b)) })
 	size := 0
 	for i := range page.Items {
 		size += page.Items[i].Size()
-		if full := i+1 == q.Limit || q.Bytes > 0 && size >= q.Bytes; full && i+1 < len(page.Items) {
-			page.Items, page.Next = page.Items[:i+1], page.Items[i].Position().Cursor()
+		if full := i+1 == l.limit || l.bytes > 0 && size >= l.bytes; full && i+1 < len(page.Items) {
+			page.Items, page.Next = page.Items[:i+1], l.at(&page.Items[i]).Cursor()
 			break
 		}
 	}
 	return page, nil
 }
 
-// Unqueued implements [trigger.Store].
-func (f *File) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+// Progress implements [trigger.Store].
+func (f *File) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]trigger.Progress, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var found []trigger.Event
+	found := make(map[uuid.UUID]trigger.Progress)
 	for _, e := range f.events {
-		if e.Status == trigger.StatusReceived && !e.UnqueuedSince.IsZero() && e.UnqueuedSince.Before(before) &&
-			!f.isDeleted(e.Organization) {
-			found = append(found, e.Clone())
+		if slices.Contains(ids, e.ID) && !f.isDeleted(e.Organization) {
+			found[e.ID] = trigger.Progress{Status: e.Status, Generation: e.Generation}
 		}
 	}
-	slices.SortFunc(found, func(a, b trigger.Event) int {
-		return cmp.Or(a.UnqueuedSince.Compare(b.UnqueuedSince), a.Position().Compare(b.Position()))
-	})
-	return found[:min(limit, len(found))], nil
+	return found, nil
 }
 
-// Stale implements [trigger.Unfinished].
-func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+// Overdue implements [trigger.Store].
+func (f *File) Overdue(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -203,12 +258,11 @@ func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]
 	defer f.mu.Unlock()
 	var found []trigger.Event
 	for _, e := range f.events {
-		if !e.Status.Finished() && e.UnqueuedSince.IsZero() && e.CheckedAt.Before(checked) &&
-			(due.IsZero() || e.DueAt.Before(due)) && !f.isDeleted(e.Organization) {
+		if !e.WakeAt.IsZero() && e.WakeAt.Before(before) && !f.isDeleted(e.Organization) {
 			found = append(found, e.Clone())
 		}
 	}
-	slices.SortFunc(found, func(a, b trigger.Event) int { return a.CheckedAt.Compare(b.CheckedAt) })
+	slices.SortFunc(found, func(a, b trigger.Event) int { return a.WakeAt.Compare(b.WakeAt) })
 	return found[:min(limit, len(found))], nil
 }
 
@@ -216,7 +270,7 @@ func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]
 func (f *File) Counts(ctx context.Context, org string, most int) (counts trigger.Counts, err error) {
 	err = f.count(ctx, most, map[trigger.Status]*mortise.Count{
 		trigger.StatusReceived: &counts.Waiting, trigger.StatusProcessing: &counts.Running,
-		trigger.StatusCompleted: &counts.Completed, trigger.StatusFailed: &counts.Failed,
+		trigger.StatusCompleted: &counts.Completed, trigger.StatusFailed: &counts.Failed, trigger.StatusCancelled: &counts.Cancelled,
 	}, func(e *trigger.Event) bool { return e.Organization == org })
 	return counts, err
 }

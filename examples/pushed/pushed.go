@@ -14,7 +14,7 @@
 //	sweeper, err := trigger.NewSweeper(service, nil) // go sweeper.Run(ctx)
 //
 // The push service must wait for an answer for longer than WorkerOptions.Timeout and Grace
-// together, and so must the WriteTimeout of the http.Server. SweeperOptions.LostAfter must be
+// together, and so must the WriteTimeout of the http.Server. trigger.Options.LostAfter must be
 // longer, too. How many jobs run at a time is said by the push service.
 package pushed
 

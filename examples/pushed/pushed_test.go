@@ -41,13 +41,15 @@ func newRig(t *testing.T, process trigger.Processor) *rig {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.queue = &pushed.Queue{URL: pushes.url, Secret: secret}
-	r.Service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: r.queue}, &trigger.Options{Env: mortise.Env{Now: r.clock.Now, Logger: slog.New(slog.DiscardHandler)}})
+	r.Service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: r.queue}, &trigger.Options{
+		Env: mortise.Env{Now: r.clock.Now, Logger: slog.New(slog.DiscardHandler)}, LostAfter: 20 * time.Minute,
+	})
 	require.NoError(t, err)
 	worker, err := trigger.NewWorker(r.Service, process, nil)
 	require.NoError(t, err)
 	pushes.host, err = pushed.NewHandler(secret, map[string]mortise.Handler{trigger.JobKind: worker.Handle})
 	require.NoError(t, err)
-	r.sweeper, err = trigger.NewSweeper(r.Service, &trigger.SweeperOptions{LostAfter: 20 * time.Minute})
+	r.sweeper, err = trigger.NewSweeper(r.Service, nil)
 	require.NoError(t, err)
 	return r
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/sound"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -76,7 +77,7 @@ func newAudioService(s *settings, b *backends, credentials *authmgmt.Service, pa
 	if err != nil {
 		return nil, fmt.Errorf("make the search worker: %w", err)
 	}
-	auth := httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(credentials)))
+	auth := httpadapter.Bearer(withDemo(s.demo.token, access.Full(), httpadapter.AccessTokens(credentials)))
 	routes, err := httpadapter.NewAudioSearch(service, auth, &httpadapter.AudioSearchOptions{
 		Options:  httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Cancel:   true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
@@ -36,7 +37,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, datasets audiosearch.St
 	if err != nil {
 		return nil, fmt.Errorf("make the credentials service: %w", err)
 	}
-	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(service))), &httpadapter.AuthMgmtOptions{
+	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(withDemo(s.demo.token, access.Full(), httpadapter.AccessTokens(service))), &httpadapter.AuthMgmtOptions{
 		Options:     httpadapter.Options{Observer: s.meters.request, Logger: log},
 		Clients:     true,
 		Invitations: true,

@@ -56,13 +56,13 @@ func newDemoCredentials() demoCredentials {
 type verifier = func(ctx context.Context, credentials string) (httpadapter.Principal, error)
 
 // withDemo takes a key or token of the demo's besides those that are stored.
-func withDemo(own string, stored verifier) verifier {
+func withDemo(own string, may access.Access, stored verifier) verifier {
 	if own == "" {
 		return stored
 	}
 	return func(ctx context.Context, credentials string) (httpadapter.Principal, error) {
 		if subtle.ConstantTimeCompare([]byte(own), []byte(credentials)) == 1 {
-			return httpadapter.Principal{Organization: demoOrganization, Subject: "demo", Access: access.Full()}, nil
+			return httpadapter.Principal{Organization: demoOrganization, Subject: "demo", Access: may}, nil
 		}
 		return stored(ctx, credentials)
 	}
@@ -85,6 +85,7 @@ type demoPage struct {
 	Kept            string // where
 	Docs            bool
 	All             bool   // a command for each operation
+	Tomorrow        string // at this time, in RFC 3339
 	Start           string // another one at each start: an address has one pending invitation
 }
 

@@ -13,7 +13,7 @@ func demoOutput(t *testing.T, all, docs bool) string {
 	d := newDemoCredentials()
 	page := &demoPage{
 		URL: "http://127.0.0.1:8080", Key: d.key, Token: d.token, Link: "http://127.0.0.1:8080/#" + strings.Repeat("x", 32),
-		Kept: "in memory", Docs: docs, All: all, Start: "12345678",
+		Kept: "in memory", Docs: docs, All: all, Start: "12345678", Tomorrow: "2026-11-02T10:00:00+02:00",
 	}
 	var b strings.Builder
 	if err := page.write(&b); err != nil {
@@ -34,8 +34,8 @@ func TestDemoCommandsAreOfAllOperations(t *testing.T) {
 		}
 	}
 	s, _ := open(t)
-	for _, m := range s.all() {
-		for _, route := range m.handler.Routes() {
+	for _, h := range s.handlers() {
+		for _, route := range h.Routes() {
 			mounted = append(mounted, route.ID)
 		}
 	}

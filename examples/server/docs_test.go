@@ -69,8 +69,8 @@ func TestDocsWithASlash(t *testing.T) {
 // TestDocsHaveEveryOperation: of all services, with what is said of them.
 func TestDocsHaveEveryOperation(t *testing.T) {
 	r := newDocsRig(t)
-	for _, m := range r.services.all() {
-		for _, route := range m.handler.Routes() {
+	for _, h := range r.services.handlers() {
+		for _, route := range h.Routes() {
 			at := strings.Index(r.page, `<h3 id="op-`+route.ID+`"`)
 			if at < 0 {
 				t.Errorf("%s is missing", route.ID)
@@ -239,8 +239,8 @@ func TestDocsCommandsWork(t *testing.T) {
 	}
 	ids, commands := pageAnchor.FindAllStringSubmatch(r.page, -1), pageCommand.FindAllStringSubmatch(r.page, -1)
 	routes := 0
-	for _, m := range r.services.all() {
-		routes += len(m.handler.Routes())
+	for _, h := range r.services.handlers() {
+		routes += len(h.Routes())
 	}
 	if len(commands) != routes || len(ids) != routes {
 		t.Fatalf("%d commands for %d operations", len(commands), routes)

@@ -42,6 +42,8 @@ type settings struct {
 
 	lease time.Duration // how long a job of a killed server waits
 
+	perOrganization int // attempts at a time of one organization; 0: no bound
+
 	version     bool // print it, and end
 	checkConfig bool // read the provisioning document, and end
 
@@ -95,6 +97,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.BoolVar(&s.docs, "docs", true, "")
 	fs.BoolVar(&s.metrics, "metrics", true, "")
 	fs.Float64Var(&s.tokenizeRate, "tokenize-rate", 0, "")
+	fs.IntVar(&s.perOrganization, "per-organization", 0, "")
 	fs.BoolVar(&s.version, "version", false, "")
 	fs.BoolVar(&s.checkConfig, "check-config", false, "")
 	fs.BoolVar(&s.demoCommands, "demo-commands", false, "")
@@ -190,6 +193,7 @@ func (s *settings) check(command, lease string) error {
 		{isURL && !strings.EqualFold(scheme, "https"), "-model: must be a file or an https URL"},
 		{!(s.tokenizeRate >= 0 && s.tokenizeRate <= 1e6), // NaN is neither
 			"-tokenize-rate: must be a number from 0, which is no limit, to 1000000"},
+		{s.perOrganization < 0, "-per-organization: must be a number from 0, which is no bound"},
 		{leaseErr != nil || s.lease < time.Second || s.lease > 10*time.Minute, "-lease: must be a duration from 1s to 10m, such as 15s"},
 		{s.publicURL != "" && (public.Scheme != "http" && public.Scheme != "https" || public.Hostname() == ""),
 			"-public-url: must be an absolute http or https URL"},

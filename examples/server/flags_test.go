@@ -118,6 +118,19 @@ func TestONNXThreadsFlag(t *testing.T) {
 	}
 }
 
+func TestPerOrganizationFlag(t *testing.T) {
+	for text, want := range map[string]int{"0": 0, "4": 4, "-1": -1, "x": -1} {
+		s, err := readSettings([]string{"-per-organization", text}, nil, io.Discard)
+		if want < 0 {
+			if err == nil || !strings.Contains(err.Error(), "-per-organization") {
+				t.Errorf("%q: got %v", text, err)
+			}
+		} else if err != nil || s.perOrganization != want {
+			t.Errorf("%q: got %+v, %v", text, s, err)
+		}
+	}
+}
+
 func TestLeaseFlag(t *testing.T) {
 	for name, test := range map[string]struct {
 		args, env []string

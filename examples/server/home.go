@@ -132,6 +132,7 @@ func (h *homePage) kept(ctx context.Context, org string) ([]number, error) {
 	return []number{
 		{"triggers-waiting", "Triggers waiting", triggers.Waiting.String()},
 		{"triggers-failed", "Triggers failed", triggers.Failed.String()},
+		{"triggers-cancelled", "Triggers cancelled", triggers.Cancelled.String()},
 		{"searches-waiting", "Searches waiting", searches.Waiting.String()},
 		{"searches-failed", "Searches failed", searches.InternalErrors.String()},
 	}, nil

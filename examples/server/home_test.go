@@ -273,15 +273,19 @@ func TestNumbersOfTheFirstPage(t *testing.T) {
 		_, _, err := r.services.authmgmt.service.IssueToken(ctx, org, provisioner, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 		require.NoError(t, err)
 	}
+	e, err := r.services.trigger.service.Submit(ctx, demoOrganization, "", trigger.Submission{Instructions: "x"})
+	require.NoError(t, err)
+	_, err = r.services.trigger.service.Cancel(ctx, demoOrganization, "", e.ID)
+	require.NoError(t, err)
 	item := vault.Item{Place: vault.InColumn("t", "c"), Value: vault.NewValue("x")}
-	_, err := r.services.vault.service.Tokenize(ctx, demoOrganization, "v", []vault.Item{item, item, item})
+	_, err = r.services.vault.service.Tokenize(ctx, demoOrganization, "v", []vault.Item{item, item, item})
 	require.NoError(t, err)
 	_, err = r.services.vault.service.Tokenize(ctx, demoOrganization, "other", []vault.Item{item})
 	require.Error(t, err, "which does not count")
 	after := r.numbers(cookie)
 	require.Equal(t, map[string]string{
-		"submitted": "2", "completed": "0", "tokenized": "3", "detokenized": "0", "issued": "1", "accepted": "0", "searches": "0", "scored": "0",
-		"triggers-waiting": "2", "triggers-failed": "0", "searches-waiting": "0", "searches-failed": "0",
+		"submitted": "3", "completed": "0", "tokenized": "3", "detokenized": "0", "issued": "1", "accepted": "0", "searches": "0", "scored": "0",
+		"triggers-waiting": "2", "triggers-failed": "0", "triggers-cancelled": "1", "searches-waiting": "0", "searches-failed": "0",
 	}, after)
 	page := r.send("/", cookie, nil).Body.String()
 	for id, value := range after {

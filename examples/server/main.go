@@ -213,6 +213,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 			page := &demoPage{
 				URL: address, Key: s.demo.key, Token: s.demo.token, Link: s.publicURL + "/#" + code, Kept: oneLine(back.kept),
 				Docs: s.docs, All: s.demoCommands, Start: uuid.NewString()[:8],
+				Tomorrow: time.Now().Add(24 * time.Hour).Format(time.RFC3339),
 			}
 			if err := startDemo(ctx, stdout, services, page, log); err != nil {
 				return err

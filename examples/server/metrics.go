@@ -42,7 +42,7 @@ func newMeters() *meters {
 		}, []string{"service", "kind"}),
 		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "mortise_trigger_wait_seconds",
-			Help:    "From the submission of a trigger event to its first attempt.",
+			Help:    "From when a trigger event was due to its first attempt.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 15, 60, 300, 3600},
 		}),
 		attempts: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -136,7 +136,7 @@ func (s *storeState) ask() *prometheus.Registry {
 	exact := " It is exact up to " + strconv.Itoa(mortise.MaxCount) + "."
 	up := gauge("mortise_up", "Whether a part answers (1) or is away (0), as /readyz tells.", "part")
 	events := gauge("mortise_trigger_events",
-		"Trigger events of all organizations that are not completed, by what they do."+exact, "state")
+		"Trigger events of all organizations that wait, run or have failed, by what they do."+exact, "state")
 	runs := gauge("mortise_audiosearch_runs", "Searches of all organizations that have not ended."+exact, "state")
 	late := gauge("mortise_late_seconds", "For how long the work that has waited longest has been due.", "service")
 	dead := gauge("mortise_postgres_dead_rows", "About how many dead rows the tables in PostgreSQL keep.")

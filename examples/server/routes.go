@@ -14,10 +14,7 @@ import (
 
 // routes puts the services together at the root, and the program's own pages beside them.
 func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (http.Handler, error) {
-	var handlers []*httpadapter.Handler
-	for _, m := range all.all() {
-		handlers = append(handlers, m.handler)
-	}
+	handlers := all.handlers()
 	joined, err := httpadapter.Join("", handlers...)
 	if err != nil {
 		return nil, err

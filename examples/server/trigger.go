@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/command"
@@ -14,19 +16,26 @@ import (
 type triggerService struct {
 	member
 	service *trigger.Service
+	bulk    *httpadapter.Handler // actions on many events, by access tokens
 }
 
-func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
+func newTriggerService(s *settings, b trigger.Backend, credentials *authmgmt.Service, log *slog.Logger) (*triggerService, error) {
 	service, err := trigger.New(b, &trigger.Options{Env: s.env(log)})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)
 	}
-	routes, err := httpadapter.NewTrigger(service, httpadapter.Bearer(withDemo(s.demo.key, httpadapter.TriggerKeys(service))), &httpadapter.TriggerOptions{
-		Options: httpadapter.Options{Observer: s.meters.request, Logger: log},
-		History: true,
+	options := httpadapter.Options{Observer: s.meters.request, Logger: log}
+	keys := httpadapter.Bearer(withDemo(s.demo.key, access.APIKey(), httpadapter.TriggerKeys(service)))
+	routes, err := httpadapter.NewTrigger(service, keys, &httpadapter.TriggerOptions{
+		Options: options, History: true, Actions: true, NotBefore: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mount the trigger service: %w", err)
+	}
+	tokens := httpadapter.Bearer(withDemo(s.demo.token, access.Full(), httpadapter.AccessTokens(credentials)))
+	bulk, err := httpadapter.NewTriggerBulk(service, tokens, &options)
+	if err != nil {
+		return nil, fmt.Errorf("mount the actions on many triggers: %w", err)
 	}
 	// Where the work is nothing, what counts is how many attempts share a transaction. On SQLite so
 	// many keep up with what comes meanwhile. On PostgreSQL they share a pool with the requests.
@@ -42,11 +51,13 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 		}
 		attempts = 0 // processes of the operator's: the library's default
 	}
-	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Concurrency: attempts, Drain: workDrain, Grace: workGrace})
+	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{
+		Concurrency: attempts, PerOrganization: s.perOrganization, Drain: workDrain, Grace: workGrace,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger worker: %w", err)
 	}
-	return &triggerService{member{httpadapter.Part{Name: "trigger", Ping: service.Ping}, routes, worker.Run}, service}, nil
+	return &triggerService{member{httpadapter.Part{Name: "trigger", Ping: service.Ping}, routes, worker.Run}, service, bulk}, nil
 }
 
 // logEvent is the Processor without -trigger-exec.

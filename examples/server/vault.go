@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
@@ -50,7 +51,7 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 		ProductionURL: s.publicURL,
 		SandboxURL:    s.publicURL + sandboxPrefix,
 	}
-	auth := httpadapter.Bearer(withDemo(s.demo.token, httpadapter.AccessTokens(credentials)))
+	auth := httpadapter.Bearer(withDemo(s.demo.token, access.Full(), httpadapter.AccessTokens(credentials)))
 	if s.tokenizeRate > 0 {
 		if auth, err = limitTokenize(auth, s.tokenizeRate); err != nil {
 			return nil, err

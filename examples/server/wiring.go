@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -112,6 +113,14 @@ func (s *services) all() []member {
 	return []member{s.trigger.member, s.authmgmt.member, s.vault.member, s.audio.member}
 }
 
+// handlers lists what is mounted, in the same order.
+func (s *services) handlers() (list []*httpadapter.Handler) {
+	for _, m := range s.all() {
+		list = append(list, m.handler)
+	}
+	return slices.Insert(list, 1, s.trigger.bulk)
+}
+
 // needed lists what must answer a ping for the program to be ready.
 func (s *services) needed() (parts []httpadapter.Part) {
 	for _, m := range s.all() {
@@ -124,16 +133,16 @@ func (s *services) needed() (parts []httpadapter.Part) {
 func wire(s *settings, b *backends, key localkeys.Root, log *slog.Logger) (*services, error) {
 	all := &services{others: b.others, dead: b.dead}
 	var err error
-	if all.trigger, err = newTriggerService(s, b.trigger, log); err != nil {
+	if all.authmgmt, err = newAuthMgmtService(s, b.authmgmt, b.audio.Store, key, log); err != nil {
 		return nil, err
 	}
-	if all.authmgmt, err = newAuthMgmtService(s, b.authmgmt, b.audio.Store, key, log); err != nil {
+	if all.trigger, err = newTriggerService(s, b.trigger, all.authmgmt.service, log); err != nil {
 		return nil, err
 	}
 	if all.vault, err = newVaultService(s, b.vault, all.authmgmt.service, key, log); err != nil {
 		return nil, err
 	}
-	if all.site, err = newSite(s, withDemo(s.demo.token, httpadapter.AccessTokens(all.authmgmt.service)), log); err != nil {
+	if all.site, err = newSite(s, withDemo(s.demo.token, access.Full(), httpadapter.AccessTokens(all.authmgmt.service)), log); err != nil {
 		return nil, err
 	}
 	if all.audio, err = newAudioService(s, b, all.authmgmt.service, all.site, log); err != nil {

@@ -33,10 +33,10 @@ var rows = slices.Concat([]row{
 	}},
 
 	// Domains: the helpers in internal/, never each other.
-	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/pages", "internal/..."}, tests: []string{"trigger/triggertest", "storage/leases", "storage/memory"}},
+	{pkg: "trigger", code: []string{root, "internal/overdue", "internal/pages", "internal/..."}, tests: []string{"trigger/triggertest", "storage/leases", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "vault/format", "vault/keyring", "internal/pages", "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "authmgmt/access", "internal/pages", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/lostjobs", "internal/turns", "internal/pages", "internal/..."}, tests: mediaTests},
+	{pkg: "audiosearch", code: []string{root, "audiosearch/internal/...", "audiosearch/metadata", "audiosearch/sound", "internal/overdue", "internal/turns", "internal/pages", "internal/..."}, tests: mediaTests},
 
 	// Leaves: what stands under a domain, for the readers of one idea.
 	{pkg: "authmgmt/access", code: []string{"internal/..."}},
@@ -122,7 +122,7 @@ var rows = slices.Concat([]row{
 	{pkg: "internal/durable"},
 
 	// What the domains do alike about lost jobs.
-	{pkg: "internal/lostjobs", code: []string{root}},
+	{pkg: "internal/overdue", code: []string{root}},
 
 	// For functions TestMain.
 	{pkg: "internal/testmain"},

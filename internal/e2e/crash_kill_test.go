@@ -13,8 +13,9 @@ import (
 )
 
 // TestKillUnderLoad kills the server with SIGKILL, again and again, while clients submit.
-// What was answered with 202 is there afterwards as it was sent, and is processed; a
-// request that is sent again with its Idempotency-Key is no second event.
+// A request answered with 202 is there afterwards as it was sent, and is processed, not before
+// its time; a request that is sent again with its Idempotency-Key makes no second event. No event
+// whose cancellation was answered begins afterwards, or ends in another way.
 //
 // MORTISE_SEED=N sends the same and kills at the same moments.
 func TestKillUnderLoad(t *testing.T) {
@@ -40,6 +41,7 @@ func killUnderLoad(t *testing.T, kills int) {
 	p := buildServer(t)
 	dir, config := t.TempDir(), writeConfig(t)
 	l := newLoad(t, seed, clients)
+	l.actions = true
 	runs := make(map[string]int)
 	var restarts []time.Duration
 
@@ -113,8 +115,18 @@ func killUnderLoad(t *testing.T, kills int) {
 	s.stop()
 	s.countRuns(runs)
 	duplicates := l.checkRuns(history, runs)
+	cancelled, later := 0, 0
+	for _, r := range l.sent {
+		if r.cancelled != nil {
+			cancelled++
+			assert.LessOrEqual(t, runs[r.id], r.cancelled.Attempts, "event %s was begun after it was cancelled", r.id)
+		}
+		if !r.notBefore.IsZero() {
+			later++
+		}
+	}
 	bound := kills * (concurrency + batch)
 	assert.LessOrEqual(t, duplicates, bound, "events were processed again that had been processed before the kill")
-	t.Logf("%d kills; %d requests with a 202, %d of the last kill sent again, %d events of requests without an answer, %d in the history; processed twice: %d (at most %d); slowest of %d starts: %v",
-		kills, l.acknowledged.Load(), again, unanswered, len(history), duplicates, bound, len(restarts), slices.Max(restarts))
+	t.Logf("%d kills; %d requests with a 202, %d of the last kill sent again, %d events of requests without an answer, %d in the history; %d cancelled, %d for later; processed twice: %d (at most %d); slowest of %d starts: %v",
+		kills, l.acknowledged.Load(), again, unanswered, len(history), cancelled, later, duplicates, bound, len(restarts), slices.Max(restarts))
 }

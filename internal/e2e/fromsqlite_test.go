@@ -228,8 +228,8 @@ func testCopiedValues(t *testing.T, c *sqliteCopy) {
 	const id = "x'0102030405060708090a0b0c0d0e0f10'"
 	c.change(t,
 		// Long ones stand apart.
-		"INSERT INTO trigger_events (id, organization, status, source, instructions, submitted_at, attempts, last_error, generation, body)"+
-			" VALUES ("+id+", 'a', 0, 's', '', 1, 3, CAST(x'00ff41' AS TEXT), 2, 1)",
+		"INSERT INTO trigger_events (id, organization, status, source, instructions, submitted_at, attempts, last_error, generation, body, submitted_by)"+
+			" VALUES ("+id+", 'a', 0, 's', '', 1, 3, CAST(x'00ff41' AS TEXT), 2, 1, '')",
 		"INSERT INTO trigger_bodies VALUES ("+id+", 'long', '{}')",
 		// A vault that is there, one that is being removed, one that is gone.
 		"INSERT INTO vault_vaults VALUES (1, 'a', 'there', 1, 5, 6, '{}'), (7, CAST('a' AS BLOB), CAST('hidden' AS BLOB), 1, 5, 6, '')",

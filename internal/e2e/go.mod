@@ -73,6 +73,7 @@ require (
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	github.com/seed-6363c74e/mortise/storage/jetstream v0.1.0
 	github.com/seed-6363c74e/mortise/storage/postgres v0.1.0
 	github.com/seed-6363c74e/mortise/storage/river v0.1.0
 	github.com/seed-6363c74e/mortise/storage/sqlite v0.1.0
@@ -88,6 +89,8 @@ require (
 replace github.com/seed-6363c74e/mortise => ../../
 
 replace github.com/seed-6363c74e/mortise/storage/postgres => ../../storage/postgres
+
+replace github.com/seed-6363c74e/mortise/storage/jetstream => ../../storage/jetstream
 
 replace github.com/seed-6363c74e/mortise/storage/river => ../../storage/river
 

@@ -47,6 +47,7 @@ type load struct {
 	http    *http.Client
 	clients []*client
 
+	actions         bool   // some requests are for later, and some of their events are cancelled
 	lostConnections bool   // share sends again what got no answer since a server died
 	refused         string // the last error of events whose request was refused after they were stored; "": there are none
 
@@ -65,8 +66,13 @@ type request struct {
 	context      string // JSON as it is sent, "" for none
 	key          string // Idempotency-Key, "" for none
 
-	id   string // what a 202 said, "" if none came
-	lost int    // how often it got no answer
+	notBefore time.Time // the zero time for at once
+	cancels   bool      // its event is cancelled once it is accepted, if a server answers
+
+	id        string // what a 202 said, "" if none came
+	lost      int    // how often it got no answer
+	cancelled *entry // the answer of the cancellation; nil for none
+	asked     bool   // a cancellation was sent, with or without an answer
 }
 
 // client sends one request at a time.
@@ -106,6 +112,12 @@ func (c *client) take() *request {
 		r.key = fmt.Sprintf("key-%d-of-%s", c.next, strings.ReplaceAll(c.name, " ", "-"))
 		c.pending = r
 	}
+	if c.load.actions {
+		if c.rand.IntN(8) == 0 {
+			r.notBefore = time.Now().Add(time.Duration(c.rand.IntN(4000)) * time.Millisecond).UTC().Truncate(time.Millisecond)
+		}
+		r.cancels = c.rand.IntN(6) == 0
+	}
 	c.next++
 	c.load.mu.Lock()
 	defer c.load.mu.Unlock()
@@ -127,6 +139,9 @@ func (c *client) send(ctx context.Context, url string, r *request) (status int, 
 	call.Header.Set("Content-Type", "application/json")
 	if r.key != "" {
 		call.Header.Set("Idempotency-Key", r.key)
+	}
+	if !r.notBefore.IsZero() {
+		call.Header.Set("Trigger-Not-Before", r.notBefore.Format(time.RFC3339Nano))
 	}
 	resp, err := c.http.Do(call)
 	if err != nil {
@@ -162,6 +177,30 @@ func (c *client) send(ctx context.Context, url string, r *request) (status int, 
 	return resp.StatusCode, nil
 }
 
+// cancel cancels the event of a request. An event that has ended is left alone.
+func (c *client) cancel(ctx context.Context, url string, r *request) (status int, err error) {
+	r.asked = true
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/triggers/"+r.id+"/cancel", nil)
+	require.NoError(c.load.t, err)
+	call.Header.Set("Authorization", "Bearer "+c.load.key)
+	resp, err := c.http.Do(call)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("in the middle of an answer: %v", err)
+	case resp.StatusCode == http.StatusConflict:
+		return resp.StatusCode, nil
+	case resp.StatusCode != http.StatusOK:
+		return resp.StatusCode, fmt.Errorf("status %d: %s", resp.StatusCode, answer)
+	}
+	r.cancelled = new(entry)
+	return resp.StatusCode, json.Unmarshal(answer, r.cancelled)
+}
+
 // sendAll has every client send requests until one fails, and calls failed with that. It
 // returns a function that waits for all.
 func (l *load) sendAll(url string, failed func(r *request, status int, err error)) (wait func()) {
@@ -170,7 +209,11 @@ func (l *load) sendAll(url string, failed func(r *request, status int, err error
 		running.Go(func() {
 			for {
 				r := c.take()
-				if status, err := c.send(l.t.Context(), url, r); err != nil {
+				status, err := c.send(l.t.Context(), url, r)
+				if err == nil && r.cancels {
+					status, err = c.cancel(l.t.Context(), url, r)
+				}
+				if err != nil {
 					failed(r, status, err)
 					return
 				}
@@ -184,6 +227,9 @@ func (l *load) sendAll(url string, failed func(r *request, status int, err error
 type entry struct {
 	event
 	FinishedAt *string `json:"finished_at"`
+	Log        []struct {
+		StartedAt time.Time `json:"started_at"`
+	} `json:"attempts_log"`
 }
 
 // history reads the whole history, or all that has a status, by event ID.
@@ -269,7 +315,7 @@ func (l *load) check(s *server) (history map[string]entry, unanswered int) {
 func (l *load) checkRuns(history map[string]entry, runs map[string]int) (duplicates int) {
 	l.t.Helper()
 	for id, e := range history {
-		assert.Positive(l.t, runs[id], "event %s was not processed", id)
+		assert.True(l.t, runs[id] > 0 || e.Status == "cancelled", "event %s was not processed", id)
 		assert.GreaterOrEqual(l.t, e.Attempts, runs[id], "event %s: an attempt counts when it begins", id)
 		duplicates += max(runs[id]-1, 0)
 	}
@@ -312,8 +358,17 @@ func (l *load) checkEvent(r *request, e entry) {
 	if assert.NoError(l.t, json.Compact(&want, []byte(r.context))) && want.String() != string(e.Context) {
 		l.t.Errorf("event %s: the context %s came back as %s", e.ID, want.String(), e.Context)
 	}
-	if r.instructions != e.Instructions || e.Status != "completed" || e.FinishedAt == nil || e.Outcome == nil {
+	done := e.Status == "completed" && e.Outcome != nil
+	if cancelled := r.asked && e.Status == "cancelled" && e.Outcome == nil; r.instructions != e.Instructions || !done && !cancelled || e.FinishedAt == nil {
 		l.t.Errorf("event %s of %q is %+v", e.ID, r.instructions, e)
+	}
+	for _, attempt := range e.Log {
+		assert.False(l.t, attempt.StartedAt.Before(r.notBefore), "event %s began before its time", e.ID)
+	}
+	if c := r.cancelled; c != nil {
+		assert.Equal(l.t, "cancelled", e.Status, "event %s was cancelled", e.ID)
+		assert.Equal(l.t, c.FinishedAt, e.FinishedAt, "event %s was cancelled", e.ID)
+		assert.Equal(l.t, c.Attempts, e.Attempts, "event %s was begun after it was cancelled", e.ID)
 	}
 }
 

@@ -67,16 +67,16 @@ func (r *openapiRig) authorize(context.Context, httpadapter.Principal, access.Ac
 
 var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// serve mounts the service, and reads its document.
-func (r *openapiRig) serve(h *httpadapter.Handler) {
+// serve mounts the handlers of a service, and reads its document.
+func (r *openapiRig) serve(handlers ...*httpadapter.Handler) {
 	r.t.Helper()
-	joined, err := httpadapter.Join("/internal", h)
+	joined, err := httpadapter.Join("/internal", handlers...)
 	require.NoError(r.t, err)
 	r.server = httptest.NewServer(joined)
 	r.t.Cleanup(r.server.Close)
 	r.base = r.server.URL + "/internal"
 
-	r.document, err = httpadapter.OpenAPI([]string{r.base}, h)
+	r.document, err = httpadapter.OpenAPI([]string{r.base}, handlers...)
 	require.NoError(r.t, err)
 	r.described, err = openapi.New(r.document)
 	require.NoError(r.t, err)
@@ -154,11 +154,14 @@ func newTriggerRig(t *testing.T) *triggerRig {
 
 	opts := r.options()
 	opts.Authorize = r.authorize
-	h, err := httpadapter.NewTrigger(r.service, unlessHasty(httpadapter.Bearer(httpadapter.TriggerKeys(r.service))), &httpadapter.TriggerOptions{
-		Options: opts, History: true, CollectionField: true,
+	auth := unlessHasty(httpadapter.Bearer(httpadapter.TriggerKeys(r.service)))
+	one, err := httpadapter.NewTrigger(r.service, auth, &httpadapter.TriggerOptions{
+		Options: opts, History: true, Actions: true, NotBefore: true, CollectionField: true,
 	})
 	require.NoError(t, err)
-	r.serve(h)
+	many, err := httpadapter.NewTriggerBulk(r.service, auth, &opts)
+	require.NoError(t, err)
+	r.serve(one, many)
 	return r
 }
 

@@ -60,6 +60,14 @@ func TestOpenAPIHoldsForRealRequests(t *testing.T) {
 		})
 	}
 
+	for _, x := range openapiActions(completed, failed) {
+		t.Run(x.operation+"/"+x.name, func(t *testing.T) {
+			r.t = t
+			x.method = http.MethodPost
+			r.run(x)
+		})
+	}
+
 	r.t = t
 	r.requireEveryStatus()
 }
@@ -72,6 +80,7 @@ func (r *triggerRig) submissions() []exchange {
 		{name: "context", body: `{"instructions":"a","context":{"any":[1,null,{"x":1.5e3}],"":true}}`, status: 202},
 		{name: "collection", body: `{"instructions":"a","doc_collection_id":"` + openapiCollection + `"}`, status: 202},
 		{name: "key", body: fine, header: key, status: 202},
+		{name: "not before", body: fine, header: map[string]string{"Trigger-Not-Before": "2020-02-29T12:00:00+01:00"}, status: 202},
 		{name: "repeat", body: fine, header: key, status: 202},
 		{name: "key reused", body: `{"instructions":"other"}`, header: key, status: 409, code: "idempotency_key_reused"},
 		{name: "not set up", body: fine, status: 409, code: "org_not_configured",
@@ -100,6 +109,9 @@ func (r *triggerRig) submissions() []exchange {
 	}
 	for name, value := range map[string]string{"space": "a b", "long": strings.Repeat("k", 256)} {
 		list = append(list, exchange{name: "invalid key, " + name, body: fine, header: map[string]string{"Idempotency-Key": value}, status: 422, undocumented: true})
+	}
+	for _, value := range []string{"2026-11-01", "2026-11-01T00:00:00", "tomorrow"} {
+		list = append(list, exchange{name: "invalid time, " + value, body: fine, header: map[string]string{"Trigger-Not-Before": value}, status: 422, undocumented: true})
 	}
 	return list
 }
@@ -164,6 +176,38 @@ func openapiReads(completed, failed string) []exchange {
 		{operation: get, name: "no UUID", path: "/triggers/17", status: 422, undocumented: true},
 		{operation: get, name: "store down", path: "/triggers/" + completed, broken: "Store.Event", status: 503, code: "runtime_store_unavailable"},
 	}
+}
+
+// openapiActions change events, and the last of them all that there are.
+func openapiActions(completed, failed string) (list []exchange) {
+	for _, action := range []struct{ operation, name, conflict string }{
+		{"retryTrigger", "retry", "not_retryable"}, {"runTrigger", "run", "not_runnable"}, {"cancelTrigger", "cancel", "not_cancellable"},
+	} {
+		at := func(id string) string { return "/triggers/" + id + "/" + action.name }
+		list = append(list, []exchange{
+			{name: "fine", path: at(failed), status: 200},
+			{name: "completed", path: at(completed), status: 409, code: action.conflict},
+			{name: "no credentials", path: at(failed), header: map[string]string{"Authorization": ""}, status: 401, code: "authentication_failed", undocumented: true},
+			{name: "forbidden", path: at(failed), forbidden: true, status: 403, code: "forbidden"},
+			{name: "unknown", path: at("0199f2c4-5b1e-7c3a-9d52-6a1f0e8b7c44"), status: 404, code: "not_found"},
+			{name: "no UUID", path: at("17"), status: 422, undocumented: true},
+			{name: "store down", path: at(failed), broken: "Store.UpdateEvent", status: 503, code: "runtime_store_unavailable"},
+		}...)
+		for i := len(list) - 7; i < len(list); i++ {
+			list[i].operation = action.operation
+		}
+	}
+	for operation, path := range map[string]string{"cancelTriggers": "/triggers/cancel", "retryTriggers": "/triggers/retry"} {
+		list = append(list, []exchange{
+			{operation: operation, name: "all", path: path, status: 200},
+			{operation: operation, name: "all parameters", path: path + "?status=superseded&source=api&from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00.5%2B02:00", status: 200},
+			{operation: operation, name: "no credentials", path: path, header: map[string]string{"Authorization": ""}, status: 401, code: "authentication_failed", undocumented: true},
+			{operation: operation, name: "forbidden", path: path, forbidden: true, status: 403, code: "forbidden"},
+			{operation: operation, name: "status", path: path + "?status=done", status: 422, undocumented: true},
+			{operation: operation, name: "store down", path: path, broken: "Store.ListEvents", status: 503, code: "runtime_store_unavailable"},
+		}...)
+	}
+	return list
 }
 
 // What belongs to no operation is answered with the examples that the document gives for

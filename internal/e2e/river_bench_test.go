@@ -107,8 +107,8 @@ func submitTo(ctx context.Context, s *trigger.Service) error {
 // the queue on River.
 func BenchmarkSubmitBesideRiver(b *testing.B) {
 	r, ctx := newBesideRiver(b, 0), context.Background()
-	const bare = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, due_at, attempts, generation, status, source, instructions, last_error)" +
-		" VALUES ($1, 0, $2, $3, $3, 0, 0, 0, $4, $5, '')"
+	const bare = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, due_at, attempts, generation, status, source, instructions, last_error, submitted_by)" +
+		" VALUES ($1, 0, $2, $3, $3, 0, 0, 0, $4, $5, '', '')"
 	contenders := [4]func() error{
 		func() error { return submitTo(ctx, r.own) },
 		func() error { return submitTo(ctx, r.onRiver) },

@@ -24,3 +24,15 @@ func Problem(name string) string {
 	}
 	return ""
 }
+
+// Cut makes a name of a text that may be too long for one.
+func Cut(text string) string {
+	if len(text) <= Max {
+		return text
+	}
+	cut := Max
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}

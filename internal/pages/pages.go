@@ -55,6 +55,16 @@ func Check[T any](page mortise.Page[T], after mortise.Cursor, limit int) error {
 // ErrNoFurther: a list returned the cursor again that it was given.
 var ErrNoFurther = fmt.Errorf("%w: the store returned a page whose Next is where the page began", mortise.ErrUnavailable)
 
+// CheckLimit returns an error if limit is not valid for a page.
+func CheckLimit(limit int) error {
+	if limit < 1 || limit > mortise.MaxPageSize {
+		return &mortise.ValidationError{Problems: []mortise.Problem{{
+			Path: mortise.Path{{Field: "limit"}}, Message: fmt.Sprintf("must be between 1 and %d", mortise.MaxPageSize),
+		}}}
+	}
+	return nil
+}
+
 // Cut makes a page of items that follow each other in a list. A backend gives it one item
 // more than the page may hold, if there is one: then the page is not the last one.
 func Cut[T any](items []T, limit int, position func(*T) mortise.Position) mortise.Page[T] {

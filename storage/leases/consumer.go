@@ -86,7 +86,8 @@ func (c *consumer) consume(ctx context.Context) error {
 		if slots == 0 {
 			return nil
 		}
-		leases, until, err := c.claim(ctx, slots)
+		most, except := c.held.room(slots)
+		leases, until, err := c.claim(ctx, most, except...)
 		if err != nil && ctx.Err() == nil && !failing {
 			c.queue.opts.Logger.WarnContext(ctx, "cannot claim jobs; trying on", "error", err)
 		}
@@ -105,7 +106,9 @@ func (c *consumer) consume(ctx context.Context) error {
 				give := func() {
 					if !given {
 						given = true
-						c.held.add(l.Job.Organization, -1)
+						if c.held.add(l.Job.Organization, -1) {
+							c.wake()
+						}
 						free <- struct{}{}
 					}
 				}
@@ -241,6 +244,7 @@ func (c *consumer) handle(ctx context.Context, l mortise.Lease, until time.Time,
 // holders counts how many workers each organization has.
 type holders struct {
 	workers int
+	perOrg  int           // the most that one organization may have; 0: all
 	full    chan struct{} // holds a token if one organization has got all workers
 
 	mu    sync.Mutex
@@ -248,13 +252,16 @@ type holders struct {
 	byOrg map[string]int
 }
 
-func newHolders(workers int) *holders {
-	return &holders{workers: workers, full: make(chan struct{}, 1), byOrg: make(map[string]int)}
+func newHolders(workers, perOrg int) *holders {
+	return &holders{workers: workers, perOrg: perOrg, full: make(chan struct{}, 1), byOrg: make(map[string]int)}
 }
 
-func (h *holders) add(org string, n int) {
+// add counts n more workers of an organization. It reports whether the organization had as
+// many as it may have.
+func (h *holders) add(org string, n int) (hadAll bool) {
 	h.mu.Lock()
 	h.busy += n
+	hadAll = h.perOrg > 0 && h.byOrg[org] >= h.perOrg
 	if h.byOrg[org] += n; h.byOrg[org] == 0 {
 		delete(h.byOrg, org)
 	}
@@ -263,6 +270,26 @@ func (h *holders) add(org string, n int) {
 	if full {
 		signal(h.full)
 	}
+	return hadAll
+}
+
+// room returns how many jobs a claim for so many slots may take, so that no organization gets
+// more workers than it may have, and which organizations have as many.
+func (h *holders) room(slots int) (most int, except []string) {
+	if h.perOrg <= 0 {
+		return slots, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	most = min(slots, h.perOrg)
+	for org, n := range h.byOrg {
+		if n >= h.perOrg {
+			except = append(except, org)
+		} else {
+			most = min(most, h.perOrg-n)
+		}
+	}
+	return most, except
 }
 
 // all reports whether one organization has all workers. The caller holds the lock.
@@ -292,7 +319,8 @@ func (c *consumer) consumeOthers(ctx context.Context) {
 			}
 			continue
 		}
-		leases, until, err := c.claim(ctx, 1, org)
+		_, except := c.held.room(1)
+		leases, until, err := c.claim(ctx, 1, append(except, org)...)
 		if ctx.Err() != nil {
 			c.giveBack(ctx, leases)
 			return

@@ -137,7 +137,7 @@ func (q *Queue) Consume(ctx context.Context, opts mortise.ConsumeOptions, handle
 		return errNoKinds
 	}
 	c := &consumer{queue: q, kinds: slices.Clone(opts.Kinds), handler: handle,
-		woken: make(chan struct{}, 1), more: make(chan struct{}, 1), held: newHolders(max(opts.Workers, 1))}
+		woken: make(chan struct{}, 1), more: make(chan struct{}, 1), held: newHolders(max(opts.Workers, 1), opts.PerOrganization)}
 	q.mu.Lock()
 	q.consumers = append(q.consumers, c)
 	q.mu.Unlock()

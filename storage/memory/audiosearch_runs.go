@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -167,31 +166,23 @@ func (t *audioTables) updateRun(org string, id int64, update func(*audiosearch.R
 	return nil
 }
 
-// StaleRuns implements [audiosearch.Runs].
-func (a *AudioSearch) StaleRuns(
-	ctx context.Context, checked, due time.Time, limit int,
-) ([]audiosearch.Run, error) {
+// Overdue implements [audiosearch.Runs].
+func (a *AudioSearch) Overdue(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
 	db, err := a.db.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer db.end()
-	var stale []audiosearch.Run
+	var found []audiosearch.Run
 	for _, r := range db.audio.runs {
-		if r.run.State != audiosearch.StateTerminated && !db.audio.gone(r.run.Organization) &&
-			before(r.run.CheckedAt, checked) && (due.IsZero() || before(r.run.DueAt, due)) {
-			stale = append(stale, r.run)
+		if at := r.run.WakeAt; !at.IsZero() && at.Before(before) && !db.audio.gone(r.run.Organization) {
+			found = append(found, r.run)
 		}
 	}
-	slices.SortFunc(stale, func(x, y audiosearch.Run) int {
-		return cmp.Or(x.CheckedAt.Compare(y.CheckedAt), cmp.Compare(x.ID, y.ID))
-	})
-	stale = stale[:min(limit, len(stale))]
-	for i := range stale {
-		stale[i] = stale[i].Clone()
+	slices.SortFunc(found, func(x, y audiosearch.Run) int { return x.WakeAt.Compare(y.WakeAt) })
+	found = found[:min(limit, len(found))]
+	for i := range found {
+		found[i] = found[i].Clone()
 	}
-	return stale, nil
+	return found, nil
 }
-
-// before reports whether a is before b, as a zero time always is.
-func before(a, b time.Time) bool { return a.IsZero() || a.Before(b) }

@@ -17,7 +17,8 @@ type jobTable struct {
 	lines map[string]*jobLines // of each kind that there were jobs of
 	last  map[string]string    // who was served last, by the kinds of the claim
 	seq   uint64
-	added []string // kinds of jobs that nobody has been told of yet
+	added []string          // kinds of jobs not yet announced
+	dead  map[string][]*job // by kind, the lowest seq first
 }
 
 // jobKey says which job it is.
@@ -82,7 +83,9 @@ func (h *jobHeap) Pop() any {
 }
 
 func newJobTable() jobTable {
-	return jobTable{all: make(map[jobKey]*job), lines: make(map[string]*jobLines), last: make(map[string]string)}
+	return jobTable{
+		all: make(map[jobKey]*job), lines: make(map[string]*jobLines), last: make(map[string]string), dead: make(map[string][]*job),
+	}
 }
 
 // clone returns a table with copies of all jobs.
@@ -98,6 +101,7 @@ func (t *jobTable) clone() jobTable {
 		}),
 		last: maps.Clone(t.last),
 		seq:  t.seq,
+		dead: mapped(t.dead, jobs.all),
 	}
 }
 
@@ -110,6 +114,12 @@ func (t *jobTable) add(j mortise.Job, at time.Time) {
 	t.seq++
 	added := &job{job: j, at: at, seq: t.seq}
 	t.all[key] = added
+	t.enqueue(added)
+}
+
+// enqueue makes a job claimable that is in no heap.
+func (t *jobTable) enqueue(added *job) {
+	j := &added.job
 	l, ok := t.lines[j.Kind]
 	if !ok {
 		l = &jobLines{orgs: make(map[string]*jobHeap)}
@@ -175,23 +185,48 @@ func (t *jobTable) remove(j *job, dead bool) {
 		l.ring = slices.Delete(l.ring, i, i+1)
 	}
 	j.dead, j.token = dead, uuid.Nil
-	if !dead {
-		delete(t.all, keyOf(j.job))
+	if dead {
+		t.dead[j.job.Kind] = insert(t.dead[j.job.Kind], j)
+		return
 	}
+	delete(t.all, keyOf(j.job))
+}
+
+// Position returns the place of a dead job in the list of its kind.
+func (j *job) Position() mortise.Position { return j.deadJob().Position() }
+
+func (j *job) deadJob() *mortise.DeadJob {
+	return &mortise.DeadJob{Job: j.job, Deliveries: j.deliveries, Number: int64(j.seq)}
+}
+
+// unlist takes a dead job off the list of its kind.
+func (t *jobTable) unlist(j *job) {
+	list := t.dead[j.job.Kind]
+	i := place(list, j.Position())
+	t.dead[j.job.Kind] = slices.Delete(list, i, i+1)
+}
+
+// revive makes a dead job claimable, as if it was new.
+func (t *jobTable) revive(j *job, at time.Time) {
+	t.unlist(j)
+	t.seq++
+	j.dead, j.at, j.seq, j.deliveries = false, at, t.seq, 0
+	t.enqueue(j)
 }
 
 // drop removes a job, whoever holds it, dead or not.
 func (t *jobTable) drop(j *job) {
-	if j.dead {
-		delete(t.all, keyOf(j.job))
+	if !j.dead {
+		t.remove(j, false)
 		return
 	}
-	t.remove(j, false)
+	t.unlist(j)
+	delete(t.all, keyOf(j.job))
 }
 
 // forgetDead removes a job if it is dead.
 func (t *jobTable) forgetDead(j mortise.Job) {
 	if kept, ok := t.all[keyOf(j)]; ok && kept.dead {
-		delete(t.all, keyOf(j))
+		t.drop(kept)
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/storage/leases"
 )
 
@@ -22,11 +24,11 @@ func (db *DB) Queue(opts *leases.Options) *leases.Queue {
 // Jobs returns the table of jobs, of all kinds.
 func (db *DB) Jobs() *Jobs { return &Jobs{db: db} }
 
-// Jobs implements [mortise.Leases], [mortise.Sharer] and [leases.JobNotifier].
+// Jobs implements [mortise.JobTable], [mortise.Sharer] and [leases.JobNotifier].
 type Jobs struct{ db *DB }
 
 var (
-	_ mortise.Leases     = (*Jobs)(nil)
+	_ mortise.JobTable   = (*Jobs)(nil)
 	_ mortise.Sharer     = (*Jobs)(nil)
 	_ leases.JobNotifier = (*Jobs)(nil)
 )
@@ -112,6 +114,51 @@ func (t *Jobs) held(ctx context.Context, l mortise.Lease, f func(*tables, *job))
 		return mortise.ErrLeaseLost
 	}
 	f(db.tables, j)
+	return nil
+}
+
+// ListDead implements [mortise.DeadJobs].
+func (t *Jobs) ListDead(ctx context.Context, kind string, after mortise.Cursor, limit int) (page mortise.Page[mortise.DeadJob], err error) {
+	_, n, _, err := pages.ByNumber(after)
+	if err := cmp.Or(err, pages.CheckLimit(limit)); err != nil {
+		return page, err
+	}
+	db, err := t.db.read(ctx)
+	if err != nil {
+		return page, err
+	}
+	defer db.end()
+	list := db.jobs.dead[kind]
+	list = list[place(list, (&mortise.DeadJob{Number: n + 1}).Position()):]
+	var dead []mortise.DeadJob
+	for _, j := range list[:min(limit+1, len(list))] {
+		d := j.deadJob()
+		d.Job.Trace = maps.Clone(d.Job.Trace)
+		dead = append(dead, *d)
+	}
+	return pages.Cut(dead, limit, (*mortise.DeadJob).Position), nil
+}
+
+// CountDead implements [mortise.DeadJobs].
+func (t *Jobs) CountDead(ctx context.Context, kind string, most int) (mortise.Count, error) {
+	db, err := t.db.read(ctx)
+	if err != nil {
+		return mortise.Count{}, err
+	}
+	defer db.end()
+	return mortise.CountUpTo(len(db.jobs.dead[kind]), most), nil
+}
+
+// Revive implements [mortise.DeadJobs].
+func (t *Jobs) Revive(ctx context.Context, j mortise.Job) error {
+	db, err := t.db.write(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.end()
+	if kept, ok := db.jobs.all[keyOf(j)]; ok && kept.dead {
+		db.jobs.revive(kept, db.jobTime())
+	}
 	return nil
 }
 

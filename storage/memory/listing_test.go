@@ -72,7 +72,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 		_, created, err := events.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		require.True(t, created)
-		n, _, err := events.Prune(t.Context(), at.Add(1), at.Add(1), 500)
+		n, _, err := events.Prune(t.Context(), trigger.StatusFailed, at.Add(1), at.Add(1), 500)
 		require.NoError(t, err)
 		pruned += n
 	}}

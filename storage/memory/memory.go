@@ -49,7 +49,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 		trigger: triggerTables{
 			orgs:     make(map[string]*triggerOrg),
 			ids:      make(map[uuid.UUID]string),
-			unqueued: make(map[uuid.UUID]*trigger.Event),
+			waking:   make(map[uuid.UUID]*trigger.Event),
 			keys:     make(map[[32]byte]*trigger.APIKey),
 			keyLists: make(map[string][]*trigger.APIKey),
 			deleted:  make(map[string]time.Time),

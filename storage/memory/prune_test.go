@@ -36,7 +36,7 @@ func TestPruneForgetsDeadJobs(t *testing.T) {
 	if jobs() != 1000 {
 		t.Errorf("%d job rows of 1000 events", jobs())
 	}
-	n, err := s.Prune(t.Context(), time.Now().Add(time.Hour))
+	n, err := s.Prune(t.Context(), trigger.StatusFailed, time.Now().Add(time.Hour))
 	if err != nil || n != 1000 || jobs() != 0 {
 		t.Errorf("pruned %d events, %v; job rows left: %d", n, err, jobs())
 	}

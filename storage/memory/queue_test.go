@@ -90,6 +90,26 @@ func (j jobsInTx) Remove(ctx context.Context, l mortise.Lease, dead bool) error 
 	return j.twice(ctx, func(ctx context.Context) error { return j.Jobs.Remove(ctx, l, dead) })
 }
 
+func (j jobsInTx) ListDead(ctx context.Context, kind string, after mortise.Cursor, limit int) (page mortise.Page[mortise.DeadJob], err error) {
+	err = j.twice(ctx, func(ctx context.Context) (err error) {
+		page, err = j.Jobs.ListDead(ctx, kind, after, limit)
+		return err
+	})
+	return page, err
+}
+
+func (j jobsInTx) CountDead(ctx context.Context, kind string, most int) (n mortise.Count, err error) {
+	err = j.twice(ctx, func(ctx context.Context) (err error) {
+		n, err = j.Jobs.CountDead(ctx, kind, most)
+		return err
+	})
+	return n, err
+}
+
+func (j jobsInTx) Revive(ctx context.Context, job mortise.Job) error {
+	return j.twice(ctx, func(ctx context.Context) error { return j.Jobs.Revive(ctx, job) })
+}
+
 // TestTurnBehindManyJobs: the one job of an organization has its turn in the next claim,
 // although 10,000 of another one have been waiting for longer.
 func TestTurnBehindManyJobs(t *testing.T) {

@@ -33,7 +33,7 @@ func (t *Trigger) AfterCommit(ctx context.Context, f func(ctx context.Context)) 
 type triggerTables struct {
 	orgs     map[string]*triggerOrg
 	ids      map[uuid.UUID]string         // the organization of each event
-	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
+	waking   map[uuid.UUID]*trigger.Event // events whose WakeAt is set
 	keys     map[[32]byte]*trigger.APIKey
 	keyLists map[string][]*trigger.APIKey // by organization, oldest first
 	deleted  map[string]time.Time         // organizations that are marked, and since when
@@ -58,7 +58,7 @@ func (t *triggerTables) clone() triggerTables {
 			}
 		}),
 		ids:      maps.Clone(t.ids),
-		unqueued: mapped(t.unqueued, events.of),
+		waking:   mapped(t.waking, events.of),
 		keys:     mapped(t.keys, keys.of),
 		keyLists: mapped(t.keyLists, keys.all),
 		deleted:  maps.Clone(t.deleted),

@@ -27,6 +27,7 @@ func (t *Trigger) Counts(ctx context.Context, org string, most int) (counts trig
 	counts.Running = mortise.CountUpTo(n[trigger.StatusProcessing], most)
 	counts.Completed = mortise.CountUpTo(n[trigger.StatusCompleted], most)
 	counts.Failed = mortise.CountUpTo(n[trigger.StatusFailed], most)
+	counts.Cancelled = mortise.CountUpTo(n[trigger.StatusCancelled], most)
 	return counts, nil
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -43,6 +44,39 @@ func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySin
 	return stored, created, err
 }
 
+// CreateEvents implements [trigger.Store].
+func (t *Trigger) CreateEvents(ctx context.Context, events []trigger.Event, jobs []mortise.Job) error {
+	db, err := t.db.write(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.end()
+	keys, ids := make(map[string]bool), make(map[uuid.UUID]bool)
+	for i := range events {
+		e := &events[i]
+		org := db.trigger.org(e.Organization)
+		_, keyTaken := org.byKey[e.IdempotencyKey]
+		switch _, idTaken := db.trigger.ids[e.ID]; {
+		case db.trigger.isDeleted(e.Organization):
+			return mortise.ErrDeleted
+		case idTaken || ids[e.ID]:
+			return errIDTaken
+		case keyTaken || keys[e.IdempotencyKey]:
+			return errKeyTaken
+		}
+		keys[e.IdempotencyKey], ids[e.ID] = e.IdempotencyKey != "", true
+	}
+	for i := range events {
+		if _, _, err := db.trigger.create(events[i], time.Time{}); err != nil {
+			return err
+		}
+	}
+	for _, j := range jobs {
+		db.addJob(j)
+	}
+	return nil
+}
+
 func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	if t.isDeleted(e.Organization) {
 		return trigger.Event{}, false, mortise.ErrDeleted
@@ -76,8 +110,8 @@ func (t *triggerTables) index(org *triggerOrg, e *trigger.Event) {
 	if e.IdempotencyKey != "" {
 		org.byKey[e.IdempotencyKey] = e.ID
 	}
-	if e.Status == trigger.StatusReceived && !e.UnqueuedSince.IsZero() {
-		t.unqueued[e.ID] = e
+	if !e.WakeAt.IsZero() {
+		t.waking[e.ID] = e
 	}
 }
 
@@ -85,7 +119,7 @@ func (t *triggerTables) index(org *triggerOrg, e *trigger.Event) {
 func (t *triggerTables) unindex(org *triggerOrg, e *trigger.Event) {
 	delete(org.events, e.ID)
 	delete(t.ids, e.ID)
-	delete(t.unqueued, e.ID)
+	delete(t.waking, e.ID)
 	if org.byKey[e.IdempotencyKey] == e.ID {
 		delete(org.byKey, e.IdempotencyKey)
 	}
@@ -116,20 +150,28 @@ func (t *Trigger) UpdateEvent(ctx context.Context, org string, id uuid.UUID, upd
 	return db.trigger.update(org, id, update)
 }
 
-// UpdateEventAndRemove implements [trigger.TxStore].
-func (t *Trigger) UpdateEventAndRemove(
-	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+// UpdateEventAndJobs implements [trigger.TxStore].
+func (t *Trigger) UpdateEventAndJobs(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
 	db, err := t.db.write(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.end()
-	err = db.trigger.update(org, id, update)
-	if err == nil {
-		db.endJob(l, dead)
+	var jobs []mortise.Job
+	err = db.trigger.update(org, id, func(e *trigger.Event) (err error) {
+		jobs, err = update(e)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return err
+	db.endJob(l, dead)
+	for _, j := range jobs {
+		db.addJob(j)
+	}
+	return nil
 }
 
 func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Event) error) error {
@@ -155,24 +197,39 @@ func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Ev
 	return nil
 }
 
-// Unqueued implements [trigger.Unfinished].
-func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+// Progress implements [trigger.Store].
+func (t *Trigger) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]trigger.Progress, error) {
+	db, err := t.db.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer db.end()
+	found := make(map[uuid.UUID]trigger.Progress, len(ids))
+	for _, id := range ids {
+		if org, ok := db.trigger.live(db.trigger.ids[id]); ok {
+			if e, ok := org.events[id]; ok {
+				found[id] = trigger.Progress{Status: e.Status, Generation: e.Generation}
+			}
+		}
+	}
+	return found, nil
+}
+
+// Overdue implements [trigger.Store].
+func (t *Trigger) Overdue(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
 	db, err := t.db.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer db.end()
 	var found []*trigger.Event
-	for _, e := range db.trigger.unqueued {
-		if e.UnqueuedSince.Before(before) && !db.trigger.isDeleted(e.Organization) {
+	for _, e := range db.trigger.waking {
+		if e.WakeAt.Before(before) && !db.trigger.isDeleted(e.Organization) {
 			found = append(found, e)
 		}
 	}
 	slices.SortFunc(found, func(a, b *trigger.Event) int {
-		if c := a.UnqueuedSince.Compare(b.UnqueuedSince); c != 0 {
-			return c
-		}
-		return a.Position().Compare(b.Position())
+		return cmp.Or(a.WakeAt.Compare(b.WakeAt), a.Position().Compare(b.Position())) // or a simulation would not be repeatable
 	})
 	found = found[:min(max(limit, 0), len(found))]
 	events := make([]trigger.Event, 0, len(found))
@@ -182,35 +239,10 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 	return events, nil
 }
 
-// Stale implements [trigger.Unfinished].
-func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
-	db, err := t.db.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer db.end()
-	var found []*trigger.Event
-	for org, o := range db.trigger.orgs {
-		if db.trigger.isDeleted(org) {
-			continue
-		}
-		for _, e := range o.order {
-			if !e.Status.Finished() && e.UnqueuedSince.IsZero() && e.CheckedAt.Before(checked) && (due.IsZero() || e.DueAt.Before(due)) {
-				found = append(found, e)
-			}
-		}
-	}
-	slices.SortFunc(found, func(a, b *trigger.Event) int { return a.CheckedAt.Compare(b.CheckedAt) })
-	found = found[:min(max(limit, 0), len(found))]
-	events := make([]trigger.Event, 0, len(found))
-	for _, e := range found {
-		events = append(events, e.Clone())
-	}
-	return events, nil
-}
-
 // Prune implements [trigger.Pruner].
-func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
+func (t *Trigger) Prune(
+	ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int,
+) (n int, more bool, err error) {
 	db, err := t.db.write(ctx)
 	if err != nil {
 		return 0, false, err
@@ -223,7 +255,7 @@ func (t *Trigger) Prune(ctx context.Context, before, keyedBefore time.Time, limi
 			if e.IdempotencyKey != "" {
 				bound = keyedBefore
 			}
-			if !step.takes(e.Status.Finished() && e.FinishedAt.Before(bound)) {
+			if !step.takes(e.Status == status && status.Finished() && e.FinishedAt.Before(bound)) {
 				return false
 			}
 			db.trigger.unindex(o, e)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -56,4 +57,45 @@ func (t *Trigger) listKey(ctx context.Context, org string, q *trigger.EventQuery
 		}
 	}
 	return latest(events, q.After, q.Limit, func(*trigger.Event) bool { return true }, (*trigger.Event).Clone)
+}
+
+// AllEvents implements [trigger.Store].
+func (t *Trigger) AllEvents(ctx context.Context, q trigger.AllQuery) (page mortise.Page[trigger.Event], err error) {
+	from, err := position(q.After)
+	if err != nil {
+		return page, err
+	}
+	db, err := t.db.read(ctx)
+	if err != nil {
+		return page, err
+	}
+	defer db.end()
+	compare := func(a, b mortise.Position) int {
+		if q.Status.Finished() {
+			a, b = b, a
+		}
+		return a.Compare(b)
+	}
+	var found []*trigger.Event
+	for org, o := range db.trigger.orgs {
+		if db.trigger.isDeleted(org) {
+			continue
+		}
+		for _, e := range o.order {
+			if q.Matches(e) && (from == nil || compare(q.Position(e), *from) > 0) {
+				found = append(found, e)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *trigger.Event) int { return compare(q.Position(a), q.Position(b)) })
+	size := 0
+	for i, e := range found {
+		page.Items = append(page.Items, e.Clone())
+		size += e.Size()
+		if full := i+1 == q.Limit || q.Bytes > 0 && size >= q.Bytes; full && i+1 < len(found) {
+			page.Next = q.Position(e).Cursor()
+			break
+		}
+	}
+	return page, nil
 }

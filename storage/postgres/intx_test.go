@@ -109,7 +109,7 @@ func TestInTxOtherQueue(t *testing.T) {
 		require.ErrorIs(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) (err error) {
 			e, err = events.Submit(postgres.InTx(ctx, tx), "acme", "ann", trigger.Submission{Instructions: "Describe it."})
 			require.NoError(t, err)
-			require.False(t, e.UnqueuedSince.IsZero())
+			require.False(t, e.WakeAt.IsZero())
 			require.NotContains(t, claim(), e.Job().ID, "it is queued before COMMIT")
 			return end
 		}), end)
@@ -137,7 +137,8 @@ func TestInTxOtherQueue(t *testing.T) {
 		page, err := events.ListEvents(ctx, "acme", trigger.EventQuery{Limit: 10})
 		require.NoError(t, err)
 		require.Len(t, page.Items, 2)
-		return page.Items[0].UnqueuedSince.IsZero() && page.Items[1].UnqueuedSince.IsZero()
+		queued := func(e *trigger.Event) bool { return e.WakeAt.After(e.SubmittedAt.Add(time.Minute)) }
+		return queued(&page.Items[0]) && queued(&page.Items[1])
 	}, time.Minute, time.Millisecond)
 	require.Len(t, claim(), 2, "an event was queued that was rolled back, or one twice")
 }
@@ -162,7 +163,7 @@ func TestInTxCannotListen(t *testing.T) {
 	for range 2 {
 		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			e, err := events.Submit(postgres.InTx(ctx, tx), "acme", "ann", trigger.Submission{Instructions: "Describe it."})
-			require.False(t, e.UnqueuedSince.IsZero())
+			require.False(t, e.WakeAt.IsZero())
 			return err
 		}))
 	}
@@ -365,4 +366,26 @@ func TestGroup(t *testing.T) {
 			require.NoError(t, <-waiting)
 		})
 	}
+}
+
+// TestBulkInTx: the actions on many events work in a transaction of the host's.
+func TestBulkInTx(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	pool, db := d.pool(t), d.open(t, nil)
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
+	require.NoError(t, err)
+	const events = 100
+	for range events {
+		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
+		require.NoError(t, err)
+	}
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		n, _, err := s.CancelEvents(postgres.InTx(t.Context(), tx), "acme", "", trigger.EventQuery{})
+		assert.Equal(t, events, n)
+		return err
+	}))
+	counts, err := s.Counts(t.Context(), "acme")
+	require.NoError(t, err)
+	assert.Equal(t, events, counts.Cancelled.N)
 }

@@ -87,10 +87,10 @@ func TestShared(t *testing.T) {
 				if n%3 == 0 {
 					l.Token = uuid.New() // it has lost the job
 				}
-				assert.NoError(t, store.UpdateEventAndRemove(ctx, "acme", e.ID, func(e *trigger.Event) error {
+				assert.NoError(t, store.UpdateEventAndJobs(ctx, "acme", e.ID, func(e *trigger.Event) ([]mortise.Job, error) {
 					e.Status, e.FinishedAt = trigger.StatusCompleted, e.SubmittedAt.Add(time.Minute)
 					e.Outcome = &trigger.Outcome{Summary: fmt.Sprint("done ", n), Data: []byte(`{"n":1}`)}
-					return nil
+					return nil, nil
 				}, l, n%2 == 0))
 			})
 			dead := 0

@@ -31,23 +31,27 @@ func TestTriggerPlans(t *testing.T) {
 	d := takeDatabase(t, true)
 	db := d.open(t, nil)
 	pool := d.pool(t)
-	now, org, all := time.Now(), []byte("acme"), []int16{0, 1, 2, 3}
+	now, org, all := time.Now(), []byte("acme"), []int16{0, 1, 2, 3, 4, 5}
 	page := []any{org, all, now, uuid.Nil, now.Add(-time.Hour * 1000), 51, 1 << 20}
 	args := map[string][]any{
 		"list": page, "list of a source": append(page[:7:7], []byte("host")), "list of a key": append(page[:7:7], []byte("7"), []byte("api")),
-		"unqueued": {now, 100}, "stale": {now, now, 100}, "prune": {now.Add(-20000 * time.Second), 500}, "prune keyed": {now.Add(-20000 * time.Second), 500},
+		"overdue": {now, 100}, "progress": {"{" + uuid.NewString() + "," + uuid.NewString() + "}"}, "all failed": {3, now, uuid.Nil, 51, 1 << 20},
+		"all open": {0, now.Add(-time.Hour * 1000), uuid.Nil, 51, 1 << 20, now},
+		"prune":    {2, now.Add(-20000 * time.Second), 500}, "prune keyed": {2, now.Add(-20000 * time.Second), 500},
 		"count": {org, 1001}, "count open": {1001}, "list keys": {org, now.Add(-time.Hour), uuid.Nil, 51}, "remove": {org, 100},
 		"get": {uuid.New(), org}, "get by key": {org, []byte("7")}, "key": {uuid.New(), org},
-		"end": {[]byte("job"), "trigger", org, uuid.New(), uuid.New(), org, 1, 1, now, nil, 1, []byte(""), nil, nil, 0, nil, nil, nil},
+		"end": {[]byte("job"), "trigger", org, uuid.New(), uuid.New(), org, 1, 1, now, nil, 1, []byte(""), nil, nil, 0, nil, nil, nil, nil},
 	}
 	indexes := map[string]string{
 		"list": "trigger_events_status", "list of a source": "trigger_events_source", "list of a key": "trigger_events_key",
-		"unqueued": "trigger_events_unqueued", "stale": "trigger_events_open", "prune": "trigger_events_finished", "prune keyed": "trigger_events_finished_keyed",
+		"overdue": "trigger_events_wake", "progress": "trigger_events_pkey", "all failed": "trigger_events_finished_keyed",
+		"all open": "trigger_events_open", "prune": "trigger_events_finished", "prune keyed": "trigger_events_finished_keyed",
 		"count": "trigger_events_status", "count open": "trigger_events_open", "list keys": "trigger_api_keys_listing",
 		"remove": "trigger_events_status", "get": "trigger_events_pkey", "get by key": "trigger_events_key",
 		"key": "trigger_api_keys_id_key", "end": "trigger_events_pkey",
 	}
-	maintenance := []string{"remove", "stale", "prune", "prune keyed"}
+	maintenance := []string{"remove", "prune", "prune keyed"}
+	kept := []string{"overdue", "progress", "all failed", "all open"}
 	look := func(when string, without ...string) {
 		for name, text := range postgres.TriggerStatements {
 			if slices.Contains(without, name) {
@@ -56,7 +60,11 @@ func TestTriggerPlans(t *testing.T) {
 			// A connection goes over to plans without regard to the arguments.
 			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 				require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-					if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = "+mode); err != nil {
+					set := "SET LOCAL plan_cache_mode = " + mode
+					if slices.Contains(kept, name) {
+						set = postgres.ByKeptPlans
+					}
+					if _, err := tx.Exec(ctx, set); err != nil {
 						return err
 					}
 					plan := planOf(t, tx, db.SQL(text), args[name])
@@ -70,13 +78,13 @@ func TestTriggerPlans(t *testing.T) {
 	// A program that has begun then keeps its plans until the tables are analyzed.
 	look("while nothing is stored", maintenance...)
 	for _, fill := range []string{
-		"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, finished_at, due_at, checked_at, unqueued_since, attempts," +
-			" generation, status, source, instructions, idempotency_key, last_error)" +
+		"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, finished_at, due_at, wake_at, attempts," +
+			" generation, status, source, instructions, idempotency_key, last_error, submitted_by)" +
 			" SELECT gen_random_uuid(), 0, CASE WHEN n % 3 = 0 THEN 'other'::bytea ELSE 'acme' END, now() - n * interval '1 second'," +
 			" CASE WHEN n % 20 <> 0 THEN now() - n * interval '1 second' END, now() - n * interval '1 second'," +
-			" CASE WHEN n % 40 = 0 THEN now() - n * interval '1 second' END, CASE WHEN n % 1000 = 0 THEN now() END," +
+			" CASE WHEN n % 40 = 0 THEN now() - n * interval '1 second' END," +
 			" 1, 0, CASE WHEN n % 20 = 0 THEN 0 WHEN n % 50 = 1 THEN 3 ELSE 2 END, CASE WHEN n % 7 = 0 THEN 'host'::bytea ELSE 'api' END," +
-			" 'Document it.', CASE WHEN n % 2 = 1 THEN n::text::bytea END, '' FROM generate_series(1, 30000) AS n",
+			" 'Document it.', CASE WHEN n % 2 = 1 THEN n::text::bytea END, '', '' FROM generate_series(1, 30000) AS n",
 		"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
 			" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), 0, status = 3 FROM mortise.trigger_events WHERE status <> 2",
 		"INSERT INTO mortise.trigger_api_keys (digest, id, organization, name, created_at)" +
@@ -97,10 +105,10 @@ func TestListPlans(t *testing.T) {
 	t.Parallel()
 	ctx, d := t.Context(), takeDatabase(t, true)
 	db, pool := d.open(t, nil), d.pool(t)
-	const fill = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)" +
-		" SELECT gen_random_uuid(), 0, %s, now() - n * interval '1 second', 1, 0, %s, %s, 'x', '' FROM generate_series(1, %d) AS n"
+	const fill = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error, submitted_by)" +
+		" SELECT gen_random_uuid(), 0, %s, now() - n * interval '1 second', 1, 0, %s, %s, 'x', '', '' FROM generate_series(1, %d) AS n"
 	const one, alone, many = "'acme'::bytea", "2", "CASE WHEN n % 2 = 0 THEN 'acme'::bytea ELSE (n % 300)::text::bytea END"
-	args := []any{[]byte("acme"), []int16{0, 1, 2, 3}, time.Now(), uuid.Nil, time.Now().Add(-time.Hour), 51, 1 << 20}
+	args := []any{[]byte("acme"), []int16{0, 1, 2, 3, 4, 5}, time.Now(), uuid.Nil, time.Now().Add(-time.Hour), 51, 1 << 20}
 	for when, statement := range map[string]string{
 		"no event":                        "SELECT",
 		"one event":                       fmt.Sprintf(fill, one, alone, "'api'::bytea", 1),
@@ -165,8 +173,8 @@ func TestSharedPlans(t *testing.T) {
 	for _, rows := range []int{50, 20000} { // autovacuum analyzes from 50 on
 		for _, fill := range []string{
 			"TRUNCATE mortise.trigger_events, mortise.jobs, mortise.authmgmt_clients, mortise.trigger_deleted, mortise.authmgmt_deleted CASCADE",
-			"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)" +
-				" SELECT gen_random_uuid(), 0, 'acme', now(), 1, 0, 0, 'api', 'Document it.', '' FROM generate_series(1, $1)",
+			"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error, submitted_by)" +
+				" SELECT gen_random_uuid(), 0, 'acme', now(), 1, 0, 0, 'api', 'Document it.', '', '' FROM generate_series(1, $1)",
 			"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
 				" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), 0, false FROM mortise.trigger_events",
 			"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, $1) n",

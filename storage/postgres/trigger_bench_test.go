@@ -24,8 +24,8 @@ import (
 func BenchmarkSubmit(b *testing.B) {
 	m, ctx := openToMeasure(b), context.Background()
 	store := triggerStore(m.DB)
-	const bare = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, due_at, attempts, generation, status, source, instructions, last_error)" +
-		" VALUES ($1, 0, $2, $3, $3, 0, 0, 0, $4, $5, '') ON CONFLICT DO NOTHING"
+	const bare = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, due_at, attempts, generation, status, source, instructions, last_error, submitted_by)" +
+		" VALUES ($1, 0, $2, $3, $3, 0, 0, 0, $4, $5, '', '') ON CONFLICT DO NOTHING"
 	m.besideBare(b, func() error {
 		e := measuredEvent()
 		_, _, err := store.CreateEventAndAdd(ctx, *e, time.Time{}, e.Job())
@@ -46,9 +46,9 @@ func BenchmarkAttempt(b *testing.B) {
 		e.Status, e.StartedAt, e.Attempts = trigger.StatusProcessing, time.Now(), e.Attempts+1
 		return nil
 	}
-	end := func(e *trigger.Event) error {
+	end := func(e *trigger.Event) ([]mortise.Job, error) {
 		e.Status, e.FinishedAt, e.Outcome = trigger.StatusCompleted, time.Now(), &trigger.Outcome{Summary: "done"}
-		return nil
+		return nil, nil
 	}
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -75,7 +75,7 @@ func BenchmarkAttempt(b *testing.B) {
 					if err := store.UpdateEvent(ctx, l.Job.Organization, id, begin); err != nil {
 						return err
 					}
-					return store.UpdateEventAndRemove(ctx, l.Job.Organization, id, end, l, false)
+					return store.UpdateEventAndJobs(ctx, l.Job.Organization, id, end, l, false)
 				})
 			}
 			b.ReportMetric(float64(b.N*callers*20)/took.Seconds(), "attempts/s")

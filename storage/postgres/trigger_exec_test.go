@@ -39,16 +39,22 @@ func TestTriggerExecMode(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, created, is)
 		}
-		unqueued := triggerEvent("acme")
-		unqueued.UnqueuedSince = unqueued.SubmittedAt
-		_, _, err = store.CreateEvent(ctx, *unqueued, time.Time{})
+		waking := triggerEvent("acme")
+		waking.WakeAt, waking.DueAt, waking.SupersedeKey, waking.SupersededBy = waking.SubmittedAt, waking.SubmittedAt, "key", uuid.New()
+		waking.Failures = []trigger.Attempt{{Number: 1, Error: "no"}}
+		_, _, err = store.CreateEvent(ctx, *waking, time.Time{})
 		require.NoError(t, err)
-		found, err := store.Unqueued(ctx, later, 10)
-		require.NoError(t, err)
-		require.Len(t, found, 1)
-		found, err = store.Stale(ctx, later, later, 10)
+		found, err := store.Overdue(ctx, later, 10)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
+		far, err := store.Progress(ctx, []uuid.UUID{e.ID, waking.ID, uuid.New()})
+		require.NoError(t, err)
+		require.Len(t, far, 2)
+		for n, status := range []trigger.Status{trigger.StatusFailed, trigger.StatusReceived} {
+			page, err := store.AllEvents(ctx, trigger.AllQuery{Status: status, Limit: 1, DueBefore: later})
+			require.NoError(t, err)
+			require.Len(t, page.Items, n)
+		}
 		for n, q := range map[int]trigger.EventQuery{2: {Limit: 10}, 0: {Limit: 10, Source: "host"}, 1: {Limit: 10, IdempotencyKey: "key", Source: "api"}} {
 			page, err := store.ListEvents(ctx, "acme", q)
 			require.NoError(t, err)
@@ -61,9 +67,12 @@ func TestTriggerExecMode(t *testing.T) {
 		require.NoError(t, err)
 
 		require.NoError(t, store.UpdateEvent(ctx, "acme", e.ID, func(e *trigger.Event) error { e.IdempotencyKey = "other"; return nil }))
-		end := func(e *trigger.Event) error { e.Status, e.FinishedAt = trigger.StatusFailed, time.Now(); return nil }
-		require.NoError(t, store.UpdateEventAndRemove(ctx, "acme", e.ID, end, claimTrigger(t, db)[0], true))
-		removed, _, err := store.Prune(ctx, later, later, 10)
+		end := func(e *trigger.Event) ([]mortise.Job, error) {
+			e.Status, e.FinishedAt = trigger.StatusFailed, time.Now()
+			return nil, nil
+		}
+		require.NoError(t, store.UpdateEventAndJobs(ctx, "acme", e.ID, end, claimTrigger(t, db)[0], true))
+		removed, _, err := store.Prune(ctx, trigger.StatusFailed, later, later, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, removed)
 

@@ -114,11 +114,11 @@ func TestTriggerInTx(t *testing.T) {
 				if _, err := tx.Exec(ctx, "UPDATE orders SET state = 'sent' WHERE id = $1", i); err != nil {
 					return err
 				}
-				complete := func(e *trigger.Event) error {
+				complete := func(e *trigger.Event) ([]mortise.Job, error) {
 					e.Status, e.FinishedAt = trigger.StatusCompleted, time.Now()
-					return nil
+					return nil, nil
 				}
-				if err := triggerStore(db).UpdateEventAndRemove(in, "acme", id, complete, leases[0], false); err != nil {
+				if err := triggerStore(db).UpdateEventAndJobs(in, "acme", id, complete, leases[0], false); err != nil {
 					return err
 				}
 				return fail
@@ -181,7 +181,7 @@ func TestTriggerUpdateConflict(t *testing.T) {
 	require.NoError(t, err)
 	lease := claimTrigger(t, one)[0]
 	calls := 0
-	end := func(stored *trigger.Event) error {
+	end := func(stored *trigger.Event) ([]mortise.Job, error) {
 		if calls++; calls == 1 { // while it runs, nothing is locked
 			require.NoError(t, triggerStore(other).UpdateEvent(ctx, "acme", e.ID, func(e *trigger.Event) error {
 				e.Attempts += 10
@@ -190,9 +190,9 @@ func TestTriggerUpdateConflict(t *testing.T) {
 		}
 		stored.Attempts++
 		stored.Status, stored.FinishedAt = trigger.StatusCompleted, time.Now()
-		return nil
+		return nil, nil
 	}
-	require.NoError(t, triggerStore(one).UpdateEventAndRemove(ctx, "acme", e.ID, end, lease, false))
+	require.NoError(t, triggerStore(one).UpdateEventAndJobs(ctx, "acme", e.ID, end, lease, false))
 	require.Equal(t, 2, calls)
 	stored, err := triggerStore(other).Event(ctx, "acme", e.ID)
 	require.NoError(t, err)
@@ -217,9 +217,9 @@ func TestTriggerEndBesideExtend(t *testing.T) {
 			return err
 		}
 		go func() {
-			ended <- triggerStore(db).UpdateEventAndRemove(ctx, "acme", e.ID, func(e *trigger.Event) error {
+			ended <- triggerStore(db).UpdateEventAndJobs(ctx, "acme", e.ID, func(e *trigger.Event) ([]mortise.Job, error) {
 				e.Status, e.FinishedAt = trigger.StatusCompleted, time.Now()
-				return nil
+				return nil, nil
 			}, lease, false)
 		}()
 		d.awaitLock(t)

@@ -3,7 +3,9 @@ package postgres_test
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -42,12 +44,40 @@ func TestTrigger(t *testing.T) {
 	triggertest.Run(t, events(newDatabase))
 }
 
+// TestUpdateOfOneField: the columns that hardly ever change are written if one of them has.
+func TestUpdateOfOneField(t *testing.T) {
+	t.Parallel()
+	store := triggerStore(newDatabase(t).open(t, nil))
+	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for name, change := range map[string]func(e *trigger.Event){
+		"Source":         func(e *trigger.Event) { e.Source = "cron" },
+		"Actor":          func(e *trigger.Event) { e.Actor = "ann" },
+		"Instructions":   func(e *trigger.Event) { e.Instructions = "Other." },
+		"Context":        func(e *trigger.Event) { e.Context = []byte(`{"m":2}`) },
+		"Collection":     func(e *trigger.Event) { e.Collection = uuid.UUID{3} },
+		"IdempotencyKey": func(e *trigger.Event) { e.IdempotencyKey = "k" },
+		"BodyDigest":     func(e *trigger.Event) { e.BodyDigest = [32]byte{4} },
+		"Trace":          func(e *trigger.Event) { e.Trace = map[string]string{"a": "b"} },
+		"SupersedeKey":   func(e *trigger.Event) { e.SupersedeKey = "k" },
+		"SupersedeSince": func(e *trigger.Event) { e.SupersedeSince = at },
+	} {
+		e := triggerEvent("acme")
+		want, _, err := store.CreateEvent(t.Context(), *e, time.Time{})
+		require.NoError(t, err)
+		require.NoError(t, store.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error { change(e); return nil }), name)
+		change(&want)
+		got, err := store.Event(t.Context(), "acme", e.ID)
+		require.NoError(t, err)
+		require.Equal(t, want, got, name)
+	}
+}
+
 // TestListLimits: a page holds as many events as it may, whatever limit stands in its text.
 func TestListLimits(t *testing.T) {
 	t.Parallel()
 	ctx, d := t.Context(), newDatabase(t)
-	_, err := d.pool(t).Exec(ctx, "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error)"+
-		" SELECT gen_random_uuid(), 0, 'acme', now() - n / 3 * interval '1 second', 1, 0, n % 4, 'api', 'x', '' FROM generate_series(1, 1100) AS n")
+	_, err := d.pool(t).Exec(ctx, "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error, submitted_by)"+
+		" SELECT gen_random_uuid(), 0, 'acme', now() - n / 3 * interval '1 second', 1, 0, n % 6, 'api', 'x', '', '' FROM generate_series(1, 1100) AS n")
 	require.NoError(t, err)
 	store := d.open(t, nil).Trigger().Store
 	for _, q := range []trigger.EventQuery{{}, {Source: "api"}, {Status: trigger.StatusFailed}} {

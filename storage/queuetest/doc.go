@@ -36,7 +36,7 @@ package queuetest
 //	suite.go            Backend, Harness, Run, what a backend may lack, and the list
 //	                    of all rules
 //	rules_X.go          the rules of a table of leases: add, distinct, claim, races,
-//	                    holder, notify; of a queue: queue, kinds, verdicts, consume,
+//	                    holder, dead, notify; of a queue: queue, kinds, verdicts, consume,
 //	                    stepqueue, outage; of either: optional (Sharer,
 //	                    LossReporter), durable
 //	checks.go           what rules ask of a backend and require of its answers

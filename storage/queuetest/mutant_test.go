@@ -41,6 +41,9 @@ type methods struct {
 	Release    func(ctx context.Context, l mortise.Lease, after time.Duration) error
 	Remove     func(ctx context.Context, l mortise.Lease, dead bool) error
 	NotifyJobs func(wake func(kind string)) (stop func())
+	ListDead   func(ctx context.Context, kind string, after mortise.Cursor, limit int) (mortise.Page[mortise.DeadJob], error)
+	CountDead  func(ctx context.Context, kind string, most int) (mortise.Count, error)
+	Revive     func(ctx context.Context, j mortise.Job) error
 	Shares     func(store any) bool
 	LostJobs   func(ctx context.Context) (time.Time, error)
 
@@ -66,7 +69,7 @@ func newMutant(t *testing.T) *mutant {
 }
 
 // tableMethods are those that fail when the table does.
-var tableMethods = []string{"Add", "Cancel", "Claim", "Extend", "Release", "Remove"}
+var tableMethods = []string{"Add", "Cancel", "Claim", "Extend", "Release", "Remove", "ListDead", "CountDead", "Revive"}
 
 // time returns the time by the clock of the table.
 func (m *mutant) time() time.Time { return (*m.now.Load())() }
@@ -108,6 +111,16 @@ func (m *mutant) Release(ctx context.Context, l mortise.Lease, after time.Durati
 func (m *mutant) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
 	return m.On.Remove(ctx, l, dead)
 }
+
+func (m *mutant) ListDead(ctx context.Context, kind string, after mortise.Cursor, limit int) (mortise.Page[mortise.DeadJob], error) {
+	return m.On.ListDead(ctx, kind, after, limit)
+}
+
+func (m *mutant) CountDead(ctx context.Context, kind string, most int) (mortise.Count, error) {
+	return m.On.CountDead(ctx, kind, most)
+}
+
+func (m *mutant) Revive(ctx context.Context, j mortise.Job) error { return m.On.Revive(ctx, j) }
 
 func (m *mutant) NotifyJobs(wake func(kind string)) (stop func()) { return m.On.NotifyJobs(wake) }
 func (m *mutant) Shares(store any) bool                           { return m.On.Shares(store) }

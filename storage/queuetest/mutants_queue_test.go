@@ -83,8 +83,8 @@ var queueMutants = []broken{
 		soon := time.Now().Add(time.Hour)
 		m.On.LostJobs = func(context.Context) (time.Time, error) { return soon, nil }
 	}},
-	{name: "loses its data", breaks: "leases/durable leases/durable-order queue/durable", reopen: afresh, mutate: func(*mutant) {}},
-	{name: "says that leases are lost when it fails", breaks: "leases/failure queue/failure",
+	{name: "loses its data", breaks: "leases/durable leases/durable-order dead/durable queue/durable", reopen: afresh, mutate: func(*mutant) {}},
+	{name: "says that leases are lost when it fails", breaks: "leases/failure dead/failure queue/failure",
 		mutate: func(m *mutant) { m.failure = errors.Join(errBroken, mortise.ErrLeaseLost) }},
 }
 

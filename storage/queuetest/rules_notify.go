@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -47,12 +48,12 @@ func put(to chan struct{}) {
 	}
 }
 
-// finds does what a consumer does while a job is added: it claims whenever the bell rings
-// for its kind, until it has the job.
-func (b *bell) finds(t *testing.T, j mortise.Job) {
+// finds acts as a consumer while a job is added, or revived: it claims whenever the bell
+// rings for its kind, until it has the job.
+func (b *bell) finds(t *testing.T, j mortise.Job, add func(context.Context, mortise.Job) error) {
 	t.Helper()
 	added := make(chan error, 1)
-	go func() { added <- b.s.Leases.Add(t.Context(), j) }()
+	go func() { added <- add(t.Context(), j) }()
 	for range 1000 {
 		conformance.Await(t, b.rung, "wake after a job was added")
 		b.mu.Lock()
@@ -86,7 +87,7 @@ var notifierRules = []rule{
 		needNotifier, func(t *testing.T, s *subject) {
 			b := s.subscribe(t)
 			for _, kind := range []string{kindA, kindB, kindB, kindA} {
-				b.finds(t, jobOf(kind, orgA))
+				b.finds(t, jobOf(kind, orgA), s.Leases.Add)
 			}
 		}},
 

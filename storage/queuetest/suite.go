@@ -11,9 +11,9 @@ import (
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules
-// of optional interfaces apply where a field implements them: [leases.JobNotifier]
-// (Leases), [mortise.StepQueue] (Queue), [mortise.Sharer] and [mortise.LossReporter]
-// (either).
+// of optional interfaces apply where a field implements them: [leases.JobNotifier] and
+// [mortise.DeadJobs] (Leases), [mortise.StepQueue] (Queue), [mortise.Sharer] and
+// [mortise.LossReporter] (either).
 type Backend struct {
 	Leases mortise.Leases
 	Queue  mortise.Queue // runs on the real clock
@@ -65,6 +65,7 @@ const (
 	needLeases conformance.Need = 1 << iota
 	needClock
 	needJobNotifier
+	needDead
 	needQueue
 	needStepQueue
 	needSharer
@@ -82,6 +83,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needLeases, s.Leases != nil, "the backend has no Leases")
 	has(needClock, s.SetNow != nil, "the backend has no SetNow")
 	has(needJobNotifier, conformance.Is[leases.JobNotifier](s.Leases), "its Leases are no JobNotifier")
+	has(needDead, conformance.Is[mortise.DeadJobs](s.Leases), "its Leases are no DeadJobs")
 	has(needQueue, s.Queue != nil, "the backend has no Queue")
 	has(needStepQueue, conformance.Is[mortise.StepQueue](s.Queue), "its Queue is no StepQueue")
 	has(needSharer, len(are[mortise.Sharer](s)) > 0, "nothing of it is a Sharer")
@@ -108,7 +110,7 @@ func (r *rule) try(t *testing.T, s *subject) {
 func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "queuetest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
 	for _, r := range slices.Concat(addRules, distinctRules, cancelRules, claimRules, turnRules,
-		claimRaceRules, holderRules, lostRules, notifierRules, queueRules, verdictRules,
+		claimRaceRules, holderRules, lostRules, deadRules, deadListRules(), notifierRules, queueRules, verdictRules,
 		kindRules, queueCancelRules, consumeRules, contextRules, stepQueueRules, optionalRules,
 		outageRules, durableRules) {
 		s.Add(r.ID, r.Text, r.needs, r.try)

@@ -55,7 +55,7 @@ type broken struct {
 // mutants returns all of them.
 func mutants() []broken {
 	return slices.Concat(addMutants, cancelMutants, alikeMutants(), claimMutants, orderMutants,
-		holderMutants, raceMutants, notifierMutants, queueMutants, consumeMutants)
+		holderMutants, deadMutants, deadListMutants(), raceMutants, notifierMutants, queueMutants, consumeMutants)
 }
 
 // faithful makes no mistake.

@@ -32,7 +32,7 @@
 // is the sum of both. Attempts which remain, and errors, are of jobs that were rescued, and of
 // handlers that panicked, whose text is in the log and not in the tables: such a job comes
 // again with River's own backoff, the fourth power of the attempt in seconds. A dead job is
-// "cancelled", and can be added anew; one that is done is "completed".
+// "cancelled", is shown by River's UI, and can be added anew; one that is done is "completed".
 //
 // Leave it to the domain to cancel, delete or retry work. A job that somebody has cancelled or
 // deleted in River's UI is gone for good, and the domain does not learn of it. Cancelled while

@@ -18,7 +18,7 @@ func (db *DB) Queue(opts *leases.Options) *leases.Queue {
 
 // Jobs returns the table of jobs, of all kinds. It is a [mortise.Sharer] and a
 // [leases.JobNotifier], too.
-func (db *DB) Jobs() mortise.Leases { return db.jobs }
+func (db *DB) Jobs() mortise.JobTable { return db.jobs }
 
 // Trigger returns a Backend for package trigger: Store and Keys, and the queue of
 // db with its default settings. Put another one in its place for others: [DB.Queue].

@@ -140,7 +140,7 @@ func newBareSubmissions(f *bareFile) *bareSubmissions {
 		organization: f.reading("SELECT o.setup_complete, c.id, c.ready FROM trigger_organizations o" +
 			" LEFT JOIN trigger_collections c ON c.organization = o.id WHERE o.id = ? ORDER BY c.id"),
 		event: f.writing("INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, context, collection, idempotency_key, body_digest, trace," +
-			" status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at)" +
+			" status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, submitted_by, due_at)" +
 			" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
 		job: f.writing("INSERT INTO mortise_jobs (id, kind, organization, claimable_at, ready, deliveries, dead) VALUES (?,?,?,?,1,0,0)"),
 	}
@@ -158,7 +158,7 @@ func (s *bareSubmissions) submit(ctx context.Context) error {
 	return s.write(func() error {
 		ctx := context.Background()
 		_, err := s.event.ExecContext(ctx, id[:], "acme", at, "api", benchInstructions, benchContext, nil, nil, nil, nil,
-			0, nil, nil, 0, "", nil, nil, 0, nil, at)
+			0, nil, nil, 0, "", nil, nil, 0, "", at)
 		if err != nil {
 			return err
 		}

@@ -186,7 +186,7 @@ func TestInTxOtherQueue(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
 	require.Equal(t, page.Items[0].Job().ID, leases[0].Job.ID)
-	require.Zero(t, page.Items[0].UnqueuedSince)
+	require.Greater(t, page.Items[0].WakeAt, page.Items[0].SubmittedAt.Add(time.Minute), "it is queued")
 }
 
 // TestInTxSearch: a search in a transaction finds what it has stored, and others do not.
@@ -439,3 +439,25 @@ const orderFile = "MORTISE_SQLITE_ORDER_FILE"
 // callsInTx has each call of the stores and queues made in a transaction of InTx, of its own.
 // So the suites find out what does not work there.
 func callsInTx(db *sqlite.DB) { db.File().Probe().CallsInTx() }
+
+// TestBulkInTx: the actions on many events work in a transaction of the host's.
+func TestBulkInTx(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "db"), nil)
+	require.NoError(t, err)
+	defer db.Close()
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
+	require.NoError(t, err)
+	const events = 100
+	for range events {
+		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.InTx(t.Context(), func(ctx context.Context, _ *sqlite.Tx) error {
+		n, _, err := s.CancelEvents(ctx, "acme", "", trigger.EventQuery{})
+		assert.Equal(t, events, n)
+		return err
+	}))
+	counts, err := s.Counts(t.Context(), "acme")
+	require.NoError(t, err)
+	assert.Equal(t, events, counts.Cancelled.N)
+}

@@ -49,7 +49,7 @@ func TestListsHoldUpNoKey(t *testing.T) {
 	require.ErrorIs(t, list("acme"), context.DeadlineExceeded, "it has as many as it can")
 	_, err := events.ListEvents(t.Context(), "other", trigger.EventQuery{Limit: 1})
 	require.NoError(t, err)
-	_, err = events.Unqueued(t.Context(), time.Now(), 1)
+	_, err = events.Overdue(t.Context(), time.Now(), 1)
 	require.NoError(t, err)
 
 	start("other")

@@ -67,8 +67,8 @@ func filledStall(b *testing.B, history int) *sqlite.DB {
 	// All but a few are completed, from the API, and everything else is at the far end of
 	// the history.
 	const fill = "WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)" +
-		" INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, status, attempts, last_error, generation)" +
-		" SELECT unhex(printf('%012x7000', i) || hex(randomblob(8))), ?3, i * 1000, iif(i < 20, 'rare', 'api')," +
+		" INSERT INTO trigger_events (id, organization, submitted_at, source, submitted_by, instructions, status, attempts, last_error, generation)" +
+		" SELECT unhex(printf('%012x7000', i) || hex(randomblob(8))), ?3, i * 1000, iif(i < 20, 'rare', 'api'), ''," +
 		" 'Update the API reference: the endpoint /v2/orders now takes a currency field.', iif(i < 100, 3, 2), 0, '', 0 FROM n"
 	const step = 50_000
 	for from := 0; from < history; from += step {

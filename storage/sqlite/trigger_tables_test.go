@@ -32,14 +32,19 @@ func TestUpdateOfOneField(t *testing.T) {
 		"Outcome":        func(e *trigger.Event) { e.Outcome = &trigger.Outcome{Data: json.RawMessage(`1`)} },
 		"Generation":     func(e *trigger.Event) { e.Generation = 2 },
 		"DueAt":          func(e *trigger.Event) { e.DueAt = at },
-		"CheckedAt":      func(e *trigger.Event) { e.CheckedAt = at },
-		"UnqueuedSince":  func(e *trigger.Event) { e.UnqueuedSince = at },
+		"WakeAt":         func(e *trigger.Event) { e.WakeAt = at },
+		"Actor":          func(e *trigger.Event) { e.Actor = "ann" },
+		"Failures":       func(e *trigger.Event) { e.Failures = []trigger.Attempt{{Number: 1, StartedAt: at, Error: "no"}} },
+		"SupersedeKey":   func(e *trigger.Event) { e.SupersedeKey = "k" },
+		"SupersedeSince": func(e *trigger.Event) { e.SupersedeSince = at },
+		"SupersededBy":   func(e *trigger.Event) { e.SupersededBy = uuid.UUID{5} },
 		"IdempotencyKey": func(e *trigger.Event) { e.IdempotencyKey = "k" },
 		"BodyDigest":     func(e *trigger.Event) { e.BodyDigest = [32]byte{4} },
 		"Trace":          func(e *trigger.Event) { e.Trace = map[string]string{"a": "b"} },
 		"empty Trace":    func(e *trigger.Event) { e.Trace = map[string]string{} },
 	} {
 		want := newEvent()
+		want.SupersededBy = uuid.UUID{4} // which one change replaces
 		_, _, err := tables.CreateEvent(t.Context(), want, time.Time{})
 		require.NoError(t, err)
 		require.NoError(t, tables.UpdateEvent(t.Context(), "acme", want.ID, func(e *trigger.Event) error { change(e); return nil }), name)
@@ -76,7 +81,7 @@ func TestPruneJobs(t *testing.T) {
 	removed := 0
 	for more := true; more; {
 		var did int
-		did, more, err = tables.Prune(t.Context(), at.Add(time.Microsecond), at, 1000)
+		did, more, err = tables.Prune(t.Context(), trigger.StatusFailed, at.Add(time.Microsecond), at, 1000)
 		require.NoError(t, err)
 		removed += did
 	}

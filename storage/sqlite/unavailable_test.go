@@ -43,7 +43,7 @@ func requireUnavailable(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
 	for _, sentinel := range []error{
-		mortise.ErrNotFound, mortise.ErrExists, mortise.ErrLeaseLost, trigger.ErrNotFailed, trigger.ErrInvalidKey,
+		mortise.ErrNotFound, mortise.ErrExists, mortise.ErrLeaseLost, trigger.ErrNotRetryable, trigger.ErrInvalidKey,
 		trigger.ErrIdempotencyKeyReused, trigger.ErrEnqueueFailed, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection,
 		trigger.ErrTimeout, trigger.ErrShutdown,
 	} {

@@ -101,7 +101,7 @@ func TestWriteLeave(t *testing.T) {
 			return err
 		})
 		leave(func(ctx context.Context) error {
-			_, _, err := tables.Prune(ctx, time.Now(), time.Now(), 10)
+			_, _, err := tables.Prune(ctx, trigger.StatusCompleted, time.Now(), time.Now(), 10)
 			return err
 		})
 	}

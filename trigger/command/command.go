@@ -90,7 +90,11 @@ func (p *processor) process(ctx context.Context, e trigger.Event) (trigger.Outco
 		return trigger.Outcome{Summary: stdout.lastLine()}, nil
 	}
 	ended := status(cmd, err)
-	p.log.WarnContext(ctx, "trigger command failed",
+	level, what := slog.LevelWarn, "trigger command failed"
+	if errors.Is(context.Cause(ctx), trigger.ErrCancelled) {
+		level, what = slog.LevelInfo, "trigger command ended by a cancellation"
+	}
+	p.log.Log(ctx, level, what,
 		"event", e.ID, "organization", e.Organization, "attempt", e.Attempts, "status", ended)
 	if ctx.Err() != nil {
 		return trigger.Outcome{}, fmt.Errorf("the command was killed (%s): %w", ended, context.Cause(ctx))

@@ -51,9 +51,15 @@ func filledEvent(org string) trigger.Event {
 	e.Source = "nightly"
 	e.Context = json.RawMessage(`{"repository": "docs", "pull_request": 7}`)
 	e.Collection = uuid.New()
-	e.StartedAt, e.FinishedAt, e.UnqueuedSince = moment(time.Microsecond), moment(3*time.Second), moment(2*time.Microsecond)
-	e.DueAt, e.CheckedAt = moment(4*time.Second), moment(5*time.Second+time.Microsecond)
+	e.Actor = "client:ci"
+	e.StartedAt, e.FinishedAt = moment(time.Microsecond), moment(3*time.Second)
+	e.DueAt, e.WakeAt = moment(4*time.Second), moment(5*time.Second+time.Microsecond)
 	e.Attempts, e.Generation = 3, 2
+	e.Failures = []trigger.Attempt{
+		{Number: 1, StartedAt: moment(time.Microsecond), EndedAt: moment(time.Second), Error: "no answer <é>"},
+		{Number: 2, StartedAt: moment(2 * time.Second)},
+	}
+	e.SupersedeKey, e.SupersedeSince, e.SupersededBy = "branch/main", moment(-time.Second), uuid.New()
 	e.LastError = "the model did not answer"
 	e.Outcome = &trigger.Outcome{Summary: "Two pages changed.", Data: json.RawMessage(`[1, "two"]`)}
 	for i := range e.BodyDigest {
@@ -92,18 +98,26 @@ func (s *subject) update(t *testing.T, e trigger.Event, change func(*trigger.Eve
 }
 
 // sameEvent compares all fields. Times must be the same instant, and in UTC. A Trace
-// without entries is none.
+// without entries is none, and so are no Failures.
 func sameEvent(t *testing.T, want, got trigger.Event) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
 	conformance.SameTime(t, "SubmittedAt", want.SubmittedAt, &got.SubmittedAt)
 	conformance.SameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
 	conformance.SameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
-	conformance.SameTime(t, "UnqueuedSince", want.UnqueuedSince, &got.UnqueuedSince)
 	conformance.SameTime(t, "DueAt", want.DueAt, &got.DueAt)
-	conformance.SameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
+	conformance.SameTime(t, "WakeAt", want.WakeAt, &got.WakeAt)
+	conformance.SameTime(t, "SupersedeSince", want.SupersedeSince, &got.SupersedeSince)
+	require.Len(t, got.Failures, len(want.Failures), "Failures")
+	for i := range want.Failures {
+		conformance.SameTime(t, "StartedAt of a failure", want.Failures[i].StartedAt, &got.Failures[i].StartedAt)
+		conformance.SameTime(t, "EndedAt of a failure", want.Failures[i].EndedAt, &got.Failures[i].EndedAt)
+	}
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
+	}
+	if len(want.Failures) == 0 && len(got.Failures) == 0 {
+		want.Failures, got.Failures = nil, nil
 	}
 	require.Equal(t, want, got, "the event as it must be, and as it is")
 }
@@ -144,6 +158,9 @@ func spoil(e *trigger.Event) {
 		}
 		e.Outcome.Summary = "spoiled"
 	}
+	for i := range e.Failures {
+		e.Failures[i].Error = "spoiled"
+	}
 	for k := range e.Trace {
 		e.Trace[k] = "spoiled"
 	}
@@ -156,7 +173,7 @@ func spoil(e *trigger.Event) {
 func sentinels() []error {
 	return []error{
 		mortise.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
-		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, mortise.ErrLeaseLost, mortise.ErrExists, mortise.ErrDeleted,
+		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotCancellable, trigger.ErrNotRetryable, trigger.ErrNotRunnable, mortise.ErrLeaseLost, mortise.ErrExists, mortise.ErrDeleted,
 	}
 }
 

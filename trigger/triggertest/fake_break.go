@@ -25,7 +25,7 @@ func (f *Fake) fail(op string) error {
 	if name == "Leases" { // what the queue is made of
 		part = QueuePart
 	}
-	both := op == "Store.CreateEventAndAdd" || op == "Store.UpdateEventAndRemove"
+	both := op == "Store.CreateEventAndAdd" || op == "Store.UpdateEventAndJobs"
 	if f.broken.Broken(part) || both && f.broken.Broken(QueuePart) {
 		return ErrInjected
 	}

@@ -56,10 +56,10 @@ func (f *Faults) between(part string, inner any) *delegate.Backend {
 	return d
 }
 
-// Store wraps a store. The ops are "Store.CreateEvent", "Store.Event",
-// "Store.UpdateEvent", "Store.ListEvents", "Store.Unqueued", "Store.Stale",
+// Store wraps a store. The ops are "Store.CreateEvent", "Store.CreateEvents", "Store.Event",
+// "Store.UpdateEvent", "Store.ListEvents", "Store.Progress", "Store.Overdue", "Store.AllEvents",
 // "Store.Counts", "Store.Backlog", "Store.Prune", "Store.CreateEventAndAdd",
-// "Store.UpdateEventAndRemove", "Store.MarkDeleted" and "Store.RemoveDeleted".
+// "Store.UpdateEventAndJobs", "Store.MarkDeleted" and "Store.RemoveDeleted".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
 	d, behind := f.between("Store", s), fault.Wrapped{Store: s}
 	_, isPruner := s.(trigger.Pruner)

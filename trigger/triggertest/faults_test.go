@@ -47,18 +47,21 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 
 	_, _, err := store.CreateEvent(ctx, next(), time.Time{})
 	note("Store.CreateEvent", err)
+	note("Store.CreateEvents", store.CreateEvents(ctx, []trigger.Event{next()}, nil))
 	_, err = store.Event(ctx, "acme", kept.ID)
 	note("Store.Event", err)
 	note("Store.UpdateEvent", store.UpdateEvent(ctx, "acme", kept.ID, func(*trigger.Event) error { return nil }))
 	_, err = store.ListEvents(ctx, "acme", trigger.EventQuery{Limit: 1})
 	note("Store.ListEvents", err)
-	_, err = store.Unqueued(ctx, time.Now(), 1)
-	note("Store.Unqueued", err)
-	_, _, err = store.(trigger.Pruner).Prune(ctx, time.Now(), time.Now(), 1)
+	_, err = store.Progress(ctx, nil)
+	note("Store.Progress", err)
+	_, err = store.Overdue(ctx, time.Now(), 1)
+	note("Store.Overdue", err)
+	_, err = store.AllEvents(ctx, trigger.AllQuery{Limit: 1})
+	note("Store.AllEvents", err)
+	_, _, err = store.(trigger.Pruner).Prune(ctx, trigger.StatusFailed, time.Now(), time.Now(), 1)
 	note("Store.Prune", err)
 
-	_, err = store.Stale(ctx, time.Now(), time.Time{}, 1)
-	note("Store.Stale", err)
 	_, err = store.Counts(ctx, "acme", 1)
 	note("Store.Counts", err)
 	_, err = store.Backlog(ctx, 1)
@@ -66,8 +69,8 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	e = next()
 	_, _, err = store.(trigger.TxStore).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 	note("Store.CreateEventAndAdd", err)
-	note("Store.UpdateEventAndRemove", store.(trigger.TxStore).UpdateEventAndRemove(ctx, "acme", kept.ID,
-		func(*trigger.Event) error { return nil }, mortise.Lease{Job: kept.Job()}, false))
+	note("Store.UpdateEventAndJobs", store.(trigger.TxStore).UpdateEventAndJobs(ctx, "acme", kept.ID,
+		func(*trigger.Event) ([]mortise.Job, error) { return nil, nil }, mortise.Lease{Job: kept.Job()}, false))
 
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

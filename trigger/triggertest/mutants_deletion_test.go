@@ -119,15 +119,19 @@ var deletionMutants = []broken{
 		*c.Err() = nil
 	})},
 	{name: "ends events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
-		"UpdateEventAndRemove", func(c *mutate.Call, _ *remembered) { c.Update() })},
+		"UpdateEventAndJobs", func(c *mutate.Call, _ *remembered) { c.Update() })},
 	{name: "lists events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"ListEvents", func(c *mutate.Call, r *remembered) { instead(c, r.matching(c, false)) })},
 	{name: "finds idempotency keys of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"ListEvents", func(c *mutate.Call, r *remembered) { instead(c, r.matching(c, true)) })},
 	{name: "sweeps events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
-		"Unqueued", func(c *mutate.Call, r *remembered) { instead(c, r.events[:1]) })},
-	{name: "looks for lost jobs of a deleted organization", breaks: hidesEvents, mutate: afterMark(
-		"Stale", func(c *mutate.Call, r *remembered) { instead(c, r.events[:1]) })},
+		"Overdue", func(c *mutate.Call, r *remembered) { instead(c, r.events[:1]) })},
+	{name: "tells the progress of a deleted organization", breaks: hidesEvents, mutate: afterMark(
+		"Progress", func(c *mutate.Call, r *remembered) {
+			instead(c, map[uuid.UUID]trigger.Progress{r.events[0].ID: {Status: trigger.StatusReceived}})
+		})},
+	{name: "lists events of a deleted organization among all", breaks: hidesEvents, mutate: afterMark(
+		"AllEvents", func(c *mutate.Call, r *remembered) { instead(c, mortise.Page[trigger.Event]{Items: r.events[:1]}) })},
 	{name: "counts events of a deleted organization", breaks: hidesEvents, mutate: afterMark(
 		"Counts", func(c *mutate.Call, r *remembered) { instead(c, r.counts) })},
 	{name: "answers with an event of a deleted organization", breaks: "deletion/refuses-events", mutate: afterMark(

@@ -2,6 +2,7 @@ package triggertest_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -49,9 +50,9 @@ var listMutants = []broken{
 	})},
 	{name: "looks at no bytes", breaks: "store/list-bytes", mutate: arg(func(q *trigger.EventQuery) { q.Bytes = 0 })},
 
-	{name: "shows unqueued events at the time itself", breaks: "store/unqueued-before-is-strict", mutate: arg(
-		func(before *time.Time) { *before = before.Add(1) }, "Unqueued")},
-	{name: "shows the shortest waiting first", breaks: "store/unqueued-longest-first store/unqueued-limit", mutate: around(
+	{name: "shows overdue events at the time itself", breaks: "store/overdue-before-is-strict", mutate: arg(
+		func(before *time.Time) { *before = before.Add(1) }, "Overdue")},
+	{name: "shows the latest overdue event first", breaks: "store/overdue-earliest-first store/overdue-limit store/overdue-follows-update", mutate: around(
 		func(_ *mutant, c *mutate.Call) {
 			limit := int(c.In[2].Int())
 			c.In[2].SetInt(1000)
@@ -59,43 +60,125 @@ var listMutants = []broken{
 			all := mutate.Get[[]trigger.Event](c.Out)
 			slices.Reverse(*all)
 			*all = (*all)[:min(limit, len(*all))]
-		}, "Unqueued")},
-	{name: "shows every received event as unqueued", breaks: "store/unqueued-only-received store/unqueued-follows-update",
-		mutate: replace("Unqueued", func(m *mutant, ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
-			page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
-			return page.Items, err
-		})},
+		}, "Overdue")},
+	{name: "shows overdue events without a limit", breaks: "store/overdue-limit", mutate: arg(func(limit *int) { *limit = 1000 }, "Overdue")},
+	{name: "shows overdue events of one organization", breaks: "store/overdue-earliest-first", mutate: overdueOnly(
+		func(e *trigger.Event) bool { return e.Organization == "org-a" })},
+	{name: "shows unfinished overdue events only", breaks: "store/overdue-whatever-status", mutate: overdueOnly(
+		func(e *trigger.Event) bool { return !e.Status.Finished() })},
+	{name: "shows events that never wake as overdue", breaks: "store/overdue-whatever-status store/overdue-follows-update", mutate: around(
+		func(m *mutant, c *mutate.Call) {
+			c.Go()
+			all := mutate.Get[[]trigger.Event](c.Out)
+			page, _ := m.Trigger.ListEvents(bg, "org-a", trigger.EventQuery{Limit: 100})
+			for _, e := range page.Items {
+				if e.WakeAt.IsZero() {
+					*all = append(*all, e)
+				}
+			}
+		}, "Overdue")},
 
+	{name: "forgets the generation of progress", breaks: "store/progress", mutate: progressOf(func(p *trigger.Progress) { p.Generation = 0 })},
+	{name: "says of all progress that an attempt runs", breaks: "store/progress", mutate: progressOf(func(p *trigger.Progress) { p.Status = trigger.StatusProcessing })},
+	{name: "knows the progress of 100 events", breaks: "store/progress", mutate: arg(func(ids *[]uuid.UUID) { *ids = (*ids)[min(len(*ids), 100):] }, "Progress")},
+
+	{name: "shows all that are due of all events", breaks: "store/all-events", mutate: arg(func(q *trigger.AllQuery) { q.DueBefore = time.Time{} }, "AllEvents")},
+	{name: "asks failed ones of all events for their due time", breaks: "store/all-events", mutate: around(func(_ *mutant, c *mutate.Call) {
+		if q := mutate.Get[trigger.AllQuery](c.In); q.Status == trigger.StatusFailed && !q.DueBefore.IsZero() {
+			q.Status = trigger.StatusReceived
+		}
+		c.Go()
+	}, "AllEvents")},
+	{name: "looks at no bytes of all events", breaks: "store/all-events", mutate: arg(func(q *trigger.AllQuery) { q.Bytes = 0 }, "AllEvents")},
+	{name: "leaves out keyed ones of all events", breaks: "store/all-events lists/failed-events lists/overdue-events", mutate: allOnly(
+		func(e *trigger.Event) bool { return e.IdempotencyKey == "" })},
+	{name: "shows one organization of all events", breaks: "store/all-events lists/failed-events lists/overdue-events", mutate: allOnly(
+		func(e *trigger.Event) bool { return e.Organization == "org-a" })},
+
+	{name: "stores many one after the other", breaks: "store/create-many-all-or-none", mutate: replace("CreateEvents", func(m *mutant, ctx context.Context, events []trigger.Event, jobs []mortise.Job) error {
+		for i := range events {
+			if err := m.Trigger.CreateEvents(ctx, events[i:i+1], jobs[min(i, len(jobs)):min(i+1, len(jobs))]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})},
+	{name: "takes the key of an old event for many", breaks: "store/create-many-all-or-none", mutate: replace("CreateEvents", func(m *mutant, ctx context.Context, events []trigger.Event, jobs []mortise.Job) error {
+		for _, e := range events {
+			page, _ := m.Trigger.ListEvents(ctx, e.Organization, trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, Limit: 1})
+			if e.IdempotencyKey != "" && len(page.Items) > 0 && page.Items[0].SubmittedAt.Before(e.SubmittedAt) {
+				_ = m.Trigger.UpdateEvent(ctx, e.Organization, page.Items[0].ID, func(e *trigger.Event) error {
+					e.IdempotencyKey = ""
+					return nil
+				})
+			}
+		}
+		return m.Trigger.CreateEvents(ctx, events, jobs)
+	})},
+	{name: "says that many exist", breaks: "store/create-many-all-or-none", mutate: errs(func(err error) error {
+		if err != nil {
+			return errors.Join(err, mortise.ErrExists)
+		}
+		return nil
+	}, "CreateEvents")},
+	{name: "forgets the last of many", breaks: "store/create-many", mutate: arg(func(events *[]trigger.Event) {
+		*events = (*events)[:max(len(*events)-1, 0)]
+	}, "CreateEvents")},
+	{name: "adds no jobs of many", breaks: "txstore/create-many txstore/create-many-both-or-neither", mutate: arg(func(jobs *[]mortise.Job) { *jobs = nil }, "CreateEvents")},
+	{name: "adds the jobs of many without their times", breaks: "txstore/create-many", mutate: arg(func(jobs *[]mortise.Job) {
+		*jobs = slices.Clone(*jobs)
+		for i := range *jobs {
+			(*jobs)[i].At = time.Time{}
+		}
+	}, "CreateEvents")},
+	{name: "adds the jobs of many in a second step", breaks: "txstore/create-many-both-or-neither", mutate: replace("CreateEvents", func(m *mutant, ctx context.Context, events []trigger.Event, jobs []mortise.Job) error {
+		err := m.Trigger.CreateEvents(context.WithoutCancel(ctx), events, nil)
+		conformance.Seam()
+		if err == nil {
+			err = m.addAll(ctx, jobs)
+		}
+		return err
+	})},
+	{name: "stores many in a deleted organization", breaks: "deletion/refuses-events", mutate: forgiving("CreateEvents")},
+
+	{name: "prunes whatever the status", breaks: "pruner/removes-finished-events", mutate: around(func(m *mutant, c *mutate.Call) {
+		c.Go()
+		for _, status := range trigger.Statuses() {
+			if status.Finished() {
+				_, _, _ = m.Trigger.Prune(bg, status, *mutate.Get[time.Time](c.In), *mutate.Get[time.Time](c.In), 1)
+			}
+		}
+	}, "Prune")},
 	{name: "prunes everything", breaks: "pruner/removes-finished-events pruner/before-is-strict",
-		mutate: replace("Prune", func(m *mutant, ctx context.Context, _, _ time.Time, limit int) (int, bool, error) {
+		mutate: replace("Prune", func(m *mutant, ctx context.Context, status trigger.Status, _, _ time.Time, limit int) (int, bool, error) {
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
 				for _, e := range page.Items {
 					_ = m.Trigger.UpdateEvent(ctx, org, e.ID, func(e *trigger.Event) error {
-						e.Status, e.FinishedAt = trigger.StatusFailed, time.Unix(0, 0)
+						e.Status, e.FinishedAt = status, time.Unix(0, 0)
 						return nil
 					})
 				}
 			}
-			return m.Trigger.Prune(ctx, time.Unix(1, 0), time.Unix(1, 0), limit)
+			return m.Trigger.Prune(ctx, status, time.Unix(1, 0), time.Unix(1, 0), limit)
 		})},
 	{name: "prunes by one time", breaks: "pruner/keeps-keys", mutate: replace("Prune",
-		func(m *mutant, ctx context.Context, before, _ time.Time, limit int) (int, bool, error) {
-			return m.Trigger.Prune(ctx, before, before, limit)
+		func(m *mutant, ctx context.Context, status trigger.Status, before, _ time.Time, limit int) (int, bool, error) {
+			return m.Trigger.Prune(ctx, status, before, before, limit)
 		})},
 	{name: "prunes by the time of keys", breaks: "pruner/keeps-keys", mutate: replace("Prune",
-		func(m *mutant, ctx context.Context, _, keyedBefore time.Time, limit int) (int, bool, error) {
-			return m.Trigger.Prune(ctx, keyedBefore, keyedBefore, limit)
+		func(m *mutant, ctx context.Context, status trigger.Status, _, keyedBefore time.Time, limit int) (int, bool, error) {
+			return m.Trigger.Prune(ctx, status, keyedBefore, keyedBefore, limit)
 		})},
 	{name: "counts events that stay for their keys", breaks: "pruner/kept-are-passed", mutate: replace("Prune",
-		func(m *mutant, ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error) {
+		func(m *mutant, ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int) (int, bool, error) {
 			page, _ := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Limit: 100})
 			for _, e := range page.Items {
 				if e.IdempotencyKey != "" && e.FinishedAt.Before(before) && !e.FinishedAt.Before(keyedBefore) {
 					limit--
 				}
 			}
-			return m.Trigger.Prune(ctx, before, keyedBefore, max(limit, 0))
+			return m.Trigger.Prune(ctx, status, before, keyedBefore, max(limit, 0))
 		})},
 	{name: "remembers the keys of pruned events", breaks: "pruner/frees-key", mutate: joinsKeys(func(_, key string) string { return key })},
 }
@@ -173,4 +256,28 @@ var otherMutants = []broken{
 			return page, err
 		}
 	}},
+}
+
+// overdueOnly makes a mutant whose Overdue shows some events only.
+func overdueOnly(is func(*trigger.Event) bool) func(*mutant) {
+	return out(func(all *[]trigger.Event) {
+		*all = slices.DeleteFunc(*all, func(e trigger.Event) bool { return !is(&e) })
+	}, "Overdue")
+}
+
+// allOnly is overdueOnly for AllEvents.
+func allOnly(is func(*trigger.Event) bool) func(*mutant) {
+	return out(func(page *mortise.Page[trigger.Event]) {
+		page.Items = slices.DeleteFunc(page.Items, func(e trigger.Event) bool { return !is(&e) })
+	}, "AllEvents")
+}
+
+// progressOf makes a mutant whose Progress is wrong.
+func progressOf(change func(*trigger.Progress)) func(*mutant) {
+	return out(func(found *map[uuid.UUID]trigger.Progress) {
+		for id, p := range *found {
+			change(&p)
+			(*found)[id] = p
+		}
+	}, "Progress")
 }

@@ -27,7 +27,7 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(keptMutants(), createMutants, nameMutants, updateMutants, leaveMutants, listMutants, staleMutants,
+	return slices.Concat(keptMutants(), createMutants, nameMutants, updateMutants, leaveMutants, listMutants,
 		countMutants, backlogMutants, deletionMutants, deletionStepMutants, txMutants, otherMutants)
 }
 

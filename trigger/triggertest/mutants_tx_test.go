@@ -3,7 +3,6 @@ package triggertest_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -72,37 +71,69 @@ var txMutants = []broken{
 			return stored, created, err
 		})},
 
-	{name: "removes in a second step", breaks: "txstore/end-both-or-neither",
-		mutate: replace("UpdateEventAndRemove", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			if err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f); err != nil {
-				return err
-			}
-			conformance.Seam() // until all calls that are cut off are
-			return m.jobs.Remove(ctx, l, dead)
-		})},
-	{name: "updates and does not remove", breaks: "txstore/update-and-remove txstore/update-and-remove-dead",
-		mutate: replace("UpdateEventAndRemove", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
-			return m.Trigger.UpdateEvent(ctx, org, id, f)
-		})},
-	{name: "removes without a dead letter", breaks: "txstore/update-and-remove-dead", mutate: arg(
-		func(dead *bool) { *dead = false }, "UpdateEventAndRemove")},
-	{name: "removes although the update was refused", breaks: "txstore/refused-update-removes-nothing",
-		mutate: replace("UpdateEventAndRemove", func(m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			err := m.Trigger.UpdateEvent(ctx, org, id, f)
+	{name: "removes in a second step", breaks: "txstore/end-both-or-neither", mutate: apart(func(m *mutant, ctx context.Context, err error, jobs []mortise.Job, l mortise.Lease, dead bool) error {
+		conformance.Seam() // until all calls that are cut off are
+		if err == nil {
+			err = m.addAll(bg, jobs)
+		}
+		return errors.Join(err, m.jobs.Remove(ctx, l, dead))
+	})},
+	{name: "adds in a second step", breaks: "txstore/end-both-or-neither", mutate: apart(func(m *mutant, ctx context.Context, err error, jobs []mortise.Job, l mortise.Lease, dead bool) error {
+		conformance.Seam()
+		if err == nil {
+			_ = m.jobs.Remove(bg, l, dead)
+			err = m.addAll(ctx, jobs)
+		}
+		return err
+	})},
+	{name: "updates and does not remove", breaks: "txstore/update-and-jobs txstore/update-and-jobs-dead", mutate: apart(func(m *mutant, ctx context.Context, err error, jobs []mortise.Job, _ mortise.Lease, _ bool) error {
+		if err == nil {
+			err = m.addAll(ctx, jobs)
+		}
+		return err
+	})},
+	{name: "adds no jobs with an update", breaks: "txstore/update-and-jobs-adds", mutate: apart(func(m *mutant, ctx context.Context, err error, _ []mortise.Job, l mortise.Lease, dead bool) error {
+		if err == nil {
 			_ = m.jobs.Remove(ctx, l, dead)
-			return err
-		})},
+		}
+		return err
+	})},
+	{name: "adds jobs without their times", breaks: "txstore/update-and-jobs-adds", mutate: apart(func(m *mutant, ctx context.Context, err error, jobs []mortise.Job, l mortise.Lease, dead bool) error {
+		if err == nil {
+			_ = m.jobs.Remove(ctx, l, dead)
+			for i := range jobs {
+				jobs[i].At = time.Time{}
+			}
+			err = m.addAll(ctx, jobs)
+		}
+		return err
+	})},
+	{name: "adds jobs although the update was refused", breaks: "txstore/refused-update-removes-nothing", mutate: apart(func(m *mutant, ctx context.Context, err error, jobs []mortise.Job, l mortise.Lease, dead bool) error {
+		if err == nil {
+			_ = m.jobs.Remove(ctx, l, dead)
+		}
+		return errors.Join(err, m.addAll(ctx, jobs))
+	})},
+	{name: "removes without a dead letter", breaks: "txstore/update-and-jobs-dead", mutate: arg(
+		func(dead *bool) { *dead = false }, "UpdateEventAndJobs")},
+	{name: "removes although the update was refused", breaks: "txstore/refused-update-removes-nothing", mutate: apart(func(m *mutant, ctx context.Context, err error, jobs []mortise.Job, l mortise.Lease, dead bool) error {
+		_ = m.jobs.Remove(ctx, l, dead)
+		if err == nil {
+			err = m.addAll(ctx, jobs)
+		}
+		return err
+	})},
 	{name: "changes nothing for a lost lease", breaks: "txstore/lost-lease-updates", mutate: around(func(m *mutant, c *mutate.Call) {
 		if *c.Err() = m.jobs.Extend(bg, *mutate.Get[mortise.Lease](c.In), time.Hour); *c.Err() == nil {
 			c.Go()
 		}
-	}, "UpdateEventAndRemove")},
+	}, "UpdateEventAndJobs")},
 	{name: "removes by the nil token", breaks: "txstore/lost-lease-updates", mutate: around(func(m *mutant, c *mutate.Call) {
 		c.Go()
 		if l := mutate.Get[mortise.Lease](c.In); l.Token == uuid.Nil {
 			_ = m.jobs.Cancel(bg, l.Job)
 		}
-	}, "UpdateEventAndRemove")},
+	}, "UpdateEventAndJobs")},
 
 	{name: "loses its data", breaks: "store/durable organizations/durable keys/durable txstore/durable counter/durable", reopen: afresh,
 		mutate: func(*mutant) {}},
@@ -127,9 +158,9 @@ var txMutants = []broken{
 }
 
 // keepingDead returns a Prune after which some of the dead jobs are there still.
-func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, time.Time, time.Time, int) (int, bool, error) {
-	return func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error) {
-		n, more, err := m.Trigger.Prune(ctx, before, keyedBefore, limit)
+func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, trigger.Status, time.Time, time.Time, int) (int, bool, error) {
+	return func(ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int) (int, bool, error) {
+		n, more, err := m.Trigger.Prune(ctx, status, before, keyedBefore, limit)
 		for _, j := range m.added {
 			if keep(j) {
 				_ = m.jobs.Add(ctx, j)
@@ -143,53 +174,25 @@ func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, t
 	}
 }
 
-// changeStale returns a mutant whose Stale asks for all, and then selects by itself.
-func changeStale(change func(events []trigger.Event, checked, due time.Time, limit int) []trigger.Event) func(*mutant) {
-	return replace("Stale", func(m *mutant, ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
-		all, err := m.Trigger.Stale(ctx, time.Now(), time.Time{}, 1000)
-		return change(all, checked, due, limit), err
+// apart makes a mutant whose UpdateEventAndJobs updates the event first, and then has do end
+// the lease and add the jobs, which come also from an update that is refused.
+func apart(do func(m *mutant, ctx context.Context, err error, jobs []mortise.Job, l mortise.Lease, dead bool) error) func(*mutant) {
+	return replace("UpdateEventAndJobs", func(
+		m *mutant, ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
+	) error {
+		var jobs []mortise.Job
+		err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, func(e *trigger.Event) (err error) {
+			jobs, err = f(e)
+			return err
+		})
+		return do(m, ctx, err, jobs, l, dead)
 	})
 }
 
-// staleBy selects events as a faithful Stale does, by comparisons of its own.
-func staleBy(checked, due func(event, bound time.Time) bool) func([]trigger.Event, time.Time, time.Time, int) []trigger.Event {
-	return func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
-		events = slices.DeleteFunc(events, func(e trigger.Event) bool { return !checked(e.CheckedAt, c) || !due(e.DueAt, d) })
-		return events[:min(limit, len(events))]
+// addAll adds jobs.
+func (m *mutant) addAll(ctx context.Context, jobs []mortise.Job) (err error) {
+	for _, j := range jobs {
+		err = errors.Join(err, m.jobs.Add(ctx, j))
 	}
-}
-
-func before(event, bound time.Time) bool       { return event.Before(bound) }
-func orWhatever(event, bound time.Time) bool   { return bound.IsZero() || event.Before(bound) }
-func notAfter(event, bound time.Time) bool     { return !event.After(bound) }
-func whatever(time.Time, time.Time) bool       { return true }
-func setAndBefore(event, bound time.Time) bool { return !event.IsZero() && event.Before(bound) }
-
-var staleMutants = []broken{
-	{name: "stale: includes the bound of CheckedAt", breaks: "store/stale-bounds", mutate: changeStale(staleBy(notAfter, orWhatever))},
-	{name: "stale: includes the bound of DueAt", breaks: "store/stale-bounds", mutate: changeStale(staleBy(before, notAfter))},
-	{name: "stale: ignores DueAt", breaks: "store/stale-bounds store/stale-whatever-due store/stale-follows-update",
-		mutate: changeStale(staleBy(before, whatever))},
-	{name: "stale: takes a zero due by its word", breaks: "store/stale-whatever-due", mutate: changeStale(staleBy(before, before))},
-	{name: "stale: leaves out what was never checked", breaks: "store/stale-zero-is-before",
-		mutate: changeStale(staleBy(setAndBefore, orWhatever))},
-	{name: "stale: newest first", breaks: "store/stale-longest-first store/stale-limit store/stale-follows-update",
-		mutate: changeStale(func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
-			slices.Reverse(events)
-			return staleBy(before, orWhatever)(events, c, d, limit)
-		})},
-	{name: "stale: of one organization", breaks: "store/stale-longest-first",
-		mutate: changeStale(func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
-			events = slices.DeleteFunc(events, func(e trigger.Event) bool { return e.Organization != "org-a" })
-			return staleBy(before, orWhatever)(events, c, d, limit)
-		})},
-	{name: "stale: without a limit", breaks: "store/stale-limit",
-		mutate: changeStale(func(events []trigger.Event, c, d time.Time, _ int) []trigger.Event {
-			return staleBy(before, orWhatever)(events, c, d, len(events))
-		})},
-	{name: "stale: only received ones", breaks: "store/stale-only-unfinished",
-		mutate: changeStale(func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
-			events = slices.DeleteFunc(events, func(e trigger.Event) bool { return e.Status != trigger.StatusReceived })
-			return staleBy(before, orWhatever)(events, c, d, limit)
-		})},
+	return err
 }

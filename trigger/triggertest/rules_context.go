@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -16,16 +18,18 @@ type call = conformance.Call
 func (s *subject) storeCalls(e trigger.Event) []call {
 	calls := []call{
 		conformance.CallOf("CreateEvent", s.Store.CreateEvent, plainEvent(orgA, 0), window()),
+		conformance.CallOf("CreateEvents", s.Store.CreateEvents, []trigger.Event{plainEvent(orgA, 0)}, []mortise.Job(nil)),
 		conformance.CallOf("Store.Event", s.Store.Event, orgA, e.ID),
 		conformance.CallOf("UpdateEvent", s.Store.UpdateEvent, orgA, e.ID, func(*trigger.Event) error { return nil }),
 		conformance.CallOf("ListEvents", s.Store.ListEvents, orgA, trigger.EventQuery{Limit: 10}),
-		conformance.CallOf("Unqueued", s.Store.Unqueued, moment(time.Hour), 10),
-		conformance.CallOf("Stale", s.Store.Stale, moment(time.Hour), time.Time{}, 10),
+		conformance.CallOf("Progress", s.Store.Progress, []uuid.UUID{e.ID}),
+		conformance.CallOf("Overdue", s.Store.Overdue, moment(time.Hour), 10),
+		conformance.CallOf("AllEvents", s.Store.AllEvents, trigger.AllQuery{Status: trigger.StatusFailed, Limit: 10}),
 		conformance.CallOf("Counts", s.Store.Counts, orgA, 10),
 		conformance.CallOf("Backlog", s.Store.Backlog, 10),
 	}
 	if p, ok := s.Store.(trigger.Pruner); ok {
-		calls = append(calls, conformance.CallOf("Prune", p.Prune, moment(-time.Hour), moment(-time.Hour), 10))
+		calls = append(calls, conformance.CallOf("Prune", p.Prune, trigger.StatusCompleted, moment(-time.Hour), moment(-time.Hour), 10))
 	}
 	if tx, ok := s.Store.(trigger.TxStore); ok {
 		calls = append(calls,
@@ -34,7 +38,7 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 				_, _, err := tx.CreateEventAndAdd(ctx, e, window(), e.Job())
 				return err
 			}),
-			conformance.CallOf("UpdateEventAndRemove", tx.UpdateEventAndRemove, orgA, e.ID, func(*trigger.Event) error { return nil }, mortise.Lease{Job: e.Job()}, false))
+			conformance.CallOf("UpdateEventAndJobs", tx.UpdateEventAndJobs, orgA, e.ID, withJobs(func(*trigger.Event) error { return nil }), mortise.Lease{Job: e.Job()}, false))
 	}
 	return calls
 }

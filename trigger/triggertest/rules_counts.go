@@ -53,6 +53,7 @@ func (s *subject) counter() *countertest.Counter[trigger.Event] {
 			{Set: toStatus(trigger.StatusProcessing), Counts: 1, Backlog: 1},
 			{Set: toStatus(trigger.StatusFailed), Counts: 2, Backlog: 2},
 			{Set: toStatus(trigger.StatusCompleted), Counts: 3, Backlog: -1},
+			{Set: toStatus(trigger.StatusCancelled), Counts: 4, Backlog: -1},
 		},
 		Names:  exactNames,
 		New:    func(org string, at time.Duration) trigger.Event { return eventIn(trigger.StatusReceived, org, at) },
@@ -61,7 +62,7 @@ func (s *subject) counter() *countertest.Counter[trigger.Event] {
 		Update: s.update,
 		Counts: func(ctx context.Context, org string, most int) ([]mortise.Count, error) {
 			got, err := s.Store.Counts(ctx, org, most)
-			return []mortise.Count{got.Waiting, got.Running, got.Failed, got.Completed}, err
+			return []mortise.Count{got.Waiting, got.Running, got.Failed, got.Completed, got.Cancelled}, err
 		},
 		Backlog: s.Store.Backlog,
 	}
@@ -120,7 +121,7 @@ var countRules = []rule{
 			for _, status := range trigger.Statuses() {
 				s.create(t, eventIn(status, orgA, 0))
 			}
-			want := trigger.Counts{Waiting: exactly(1), Running: exactly(1), Failed: exactly(1), Completed: exactly(1)}
+			want := trigger.Counts{Waiting: exactly(1), Running: exactly(1), Failed: exactly(1), Completed: exactly(1), Cancelled: exactly(1)}
 			open := mortise.Backlog{Waiting: exactly(1), Running: exactly(1), Failed: exactly(1), NextDue: moment(0)}
 			s.hasCounts(t, orgA, 10, want)
 			s.hasBacklog(t, 10, open)

@@ -31,7 +31,10 @@ var createRules = []rule{
 			sameEvent(t, e, got)
 			require.Nil(t, got.Context, "the Context of an event that was given none")
 			require.Nil(t, got.Outcome, "the Outcome of an event that has none")
-			require.True(t, got.StartedAt.IsZero() && got.FinishedAt.IsZero() && got.UnqueuedSince.IsZero(), "a zero time came back as another one")
+			e = plainEvent(orgA, 0)
+			e.Failures = []trigger.Attempt{{Number: 1}}
+			sameEvent(t, e, s.create(t, e))
+			require.True(t, got.StartedAt.IsZero() && got.FinishedAt.IsZero() && got.DueAt.IsZero() && got.WakeAt.IsZero() && got.SupersedeSince.IsZero(), "a zero time came back as another one")
 		}},
 
 	{Rule{"store/nil-differs-from-empty", "Context is nil if there was none, which {} is not; Outcome is set when completed, with or without Data."}, needStore,
@@ -60,7 +63,8 @@ var createRules = []rule{
 				time.Date(2096, 2, 29, 0, 0, 0, 0, time.UTC),
 			} {
 				e := plainEvent(orgA, 0)
-				e.SubmittedAt, e.StartedAt, e.FinishedAt, e.UnqueuedSince, e.DueAt, e.CheckedAt = at, at, at, at, at, at
+				e.SubmittedAt, e.StartedAt, e.FinishedAt, e.DueAt, e.WakeAt, e.SupersedeSince = at, at, at, at, at, at
+				e.Failures = []trigger.Attempt{{Number: 1, StartedAt: at, EndedAt: at}}
 				sameEvent(t, e, s.create(t, e))
 				sameEvent(t, e, s.get(t, e))
 				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: at, To: at.Add(time.Microsecond), Limit: 10})
@@ -78,6 +82,7 @@ var createRules = []rule{
 			} {
 				e := plainEvent(text, 0)
 				e.Source, e.IdempotencyKey, e.Instructions, e.LastError = text, text, text, text
+				e.Actor, e.SupersedeKey, e.Failures = mortise.Actor(text), text, []trigger.Attempt{{Number: 1, Error: text}}
 				e.Outcome = &trigger.Outcome{Summary: text}
 				e.Trace = map[string]string{"state": text}
 				sameEvent(t, e, s.create(t, e))

@@ -59,12 +59,12 @@ func neverCalled[T any](t *testing.T) func(*T) error {
 }
 
 // openEvents creates an event for each thing that a Store tells of.
-func (s *subject) openEvents(t *testing.T, org string) (keyed, unqueued, finished trigger.Event) {
+func (s *subject) openEvents(t *testing.T, org string) (keyed, overdue, failed trigger.Event) {
 	t.Helper()
-	keyed, unqueued, finished = keyedEvent(org, "key", 0), plainEvent(org, time.Second), finishedEvent(org, 0)
-	keyed.CheckedAt, keyed.DueAt = moment(0), moment(0)
-	unqueued.UnqueuedSince = moment(0)
-	return s.create(t, keyed), s.create(t, unqueued), s.create(t, finished)
+	keyed, overdue, failed = keyedEvent(org, "key", 0), waking(org, 0), finishedEvent(org, 0)
+	keyed.DueAt = moment(0)
+	failed.Status = trigger.StatusFailed
+	return s.create(t, keyed), s.create(t, overdue), s.create(t, failed)
 }
 
 // isHidden requires that nothing of the events is there.
@@ -78,8 +78,8 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 		require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateEvent in a deleted organization")
 		if tx, ok := s.Store.(trigger.TxStore); ok {
 			l := mortise.Lease{Job: e.Job(), Token: uuid.New()}
-			err := tx.UpdateEventAndRemove(t.Context(), org, e.ID, neverCalled[trigger.Event](t), l, false)
-			require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateEventAndRemove in a deleted organization")
+			err := tx.UpdateEventAndJobs(t.Context(), org, e.ID, withJobs(neverCalled[trigger.Event](t)), l, false)
+			require.ErrorIs(t, err, mortise.ErrNotFound, "UpdateEventAndJobs in a deleted organization")
 		}
 	}
 	for what, q := range map[string]trigger.EventQuery{
@@ -93,12 +93,17 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 		require.Empty(t, page.Items, "ListEvents of a deleted organization: %s", what)
 		require.Empty(t, page.Next, "Next of ListEvents of a deleted organization: %s", what)
 	}
-	left, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 10)
+	left, err := s.Store.Overdue(t.Context(), moment(time.Hour), 10)
 	require.NoError(t, err)
-	require.Empty(t, left, "Unqueued after the organization was deleted")
-	left, err = s.Store.Stale(t.Context(), moment(time.Hour), time.Time{}, 10)
+	require.Empty(t, left, "Overdue after the organization was deleted")
+	progress, err := s.Store.Progress(t.Context(), ids(events))
 	require.NoError(t, err)
-	require.Empty(t, left, "Stale after the organization was deleted")
+	require.Empty(t, progress, "Progress after the organization was deleted")
+	for _, status := range []trigger.Status{trigger.StatusReceived, trigger.StatusFailed} {
+		page, err := s.Store.AllEvents(t.Context(), trigger.AllQuery{Status: status, Limit: 10})
+		require.NoError(t, err)
+		require.Empty(t, page.Items, "AllEvents after the organization was deleted")
+	}
 	s.hasCounts(t, org, 10, trigger.Counts{})
 }
 
@@ -108,6 +113,7 @@ func (s *subject) isRefused(t *testing.T, e trigger.Event) {
 	_, created, err := s.Store.CreateEvent(t.Context(), e, window())
 	require.ErrorIs(t, err, mortise.ErrDeleted, "CreateEvent in a deleted organization")
 	require.False(t, created)
+	require.ErrorIs(t, s.Store.CreateEvents(t.Context(), []trigger.Event{e}, nil), mortise.ErrDeleted, "CreateEvents in a deleted organization")
 	if _, ok := s.Store.(trigger.TxStore); ok {
 		_, created, err := s.createAndAdd(t, e, window())
 		require.ErrorIs(t, err, mortise.ErrDeleted, "CreateEventAndAdd in a deleted organization")
@@ -118,16 +124,16 @@ func (s *subject) isRefused(t *testing.T, e trigger.Event) {
 // deletionRules say what a mark does.
 var deletionRules = []rule{
 	{Rule{"deletion/hides-events",
-		"From the mark on, Store.Event, UpdateEvent and UpdateEventAndRemove of the organization's events are ErrNotFound " +
-			"and call no update, ListEvents is empty, Unqueued and Stale leave them out, and Counts are zero."}, needStore,
+		"From the mark on, Store.Event, UpdateEvent and UpdateEventAndJobs of the organization's events are ErrNotFound " +
+			"and call no update, ListEvents is empty, Overdue, Progress and AllEvents leave them out, and Counts are zero."}, needStore,
 		func(t *testing.T, s *subject) {
-			keyed, unqueued, finished := s.openEvents(t, orgA)
+			keyed, overdue, failed := s.openEvents(t, orgA)
 			s.mark(t, orgA)
-			s.isHidden(t, keyed, unqueued, finished)
+			s.isHidden(t, keyed, overdue, failed)
 		}},
 
 	{Rule{"deletion/refuses-events",
-		"CreateEvent and CreateEventAndAdd in a marked organization are ErrDeleted and store nothing, also of an event " +
+		"CreateEvent, CreateEvents and CreateEventAndAdd in a marked organization are ErrDeleted and store nothing, also of an event " +
 			"that was there, or whose idempotency key was."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, keyedEvent(orgA, "key", 0))

@@ -35,7 +35,7 @@ var keyRules = []rule{
 			first := keyedEvent(orgA, "key", 0)
 			s.create(t, first)
 			s.update(t, first, func(e *trigger.Event) {
-				e.Status, e.StartedAt, e.FinishedAt, e.CheckedAt, e.DueAt = trigger.StatusCompleted, moment(2*time.Hour), moment(3*time.Hour), moment(3*time.Hour), moment(3*time.Hour)
+				e.Status, e.StartedAt, e.FinishedAt, e.DueAt = trigger.StatusCompleted, moment(2*time.Hour), moment(3*time.Hour), moment(3*time.Hour)
 			})
 			isCreated(t, s.createPlainly, keyedEvent(orgA, "key", 4*time.Hour), moment(time.Hour), "the key belongs to an event that was submitted before keySince, and ended later")
 		}},

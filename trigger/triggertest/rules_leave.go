@@ -169,7 +169,7 @@ var leaveRules = []rule{
 				conformance.Together(len(errs)+1, func(i int) {
 					if i == len(errs) {
 						<-begun // or Prune could come before all of them
-						removed, _, pruned = s.Store.(trigger.Pruner).Prune(t.Context(), moment(time.Hour), moment(time.Hour), 100)
+						removed, _, pruned = s.Store.(trigger.Pruner).Prune(t.Context(), trigger.StatusCompleted, moment(time.Hour), moment(time.Hour), 100)
 						return
 					}
 					defer begin()

@@ -147,7 +147,7 @@ func randomEvents(random *rand.Rand, n int) []trigger.Event {
 		for j := range e.ID {
 			e.ID[j] = byte(random.Uint32())
 		}
-		e.Status = trigger.Statuses()[random.IntN(4)]
+		e.Status = trigger.Statuses()[random.IntN(6)]
 		e.Source = []string{"api", "nightly", "person"}[random.IntN(3)]
 		if random.IntN(2) == 0 {
 			e.IdempotencyKey = fmt.Sprintf("key-%d", i)

@@ -2,7 +2,9 @@ package triggertest
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +18,8 @@ var lists = []listtest.List[*subject]{
 	listOfEvents("events", "events", trigger.EventQuery{}),
 	listOfEvents("received-events", "received events", trigger.EventQuery{Status: trigger.StatusReceived}),
 	listOfEvents("events-of-source", "events of a source", trigger.EventQuery{Source: "api"}),
+	listOfAll("overdue-events", "received events", trigger.StatusReceived, func(e *trigger.Event, at time.Time) { e.DueAt = at }),
+	listOfAll("failed-events", "failed events", trigger.StatusFailed, func(e *trigger.Event, at time.Time) { e.FinishedAt = at }),
 	{ID: "keys", Method: "ListKeys", Items: "API keys", Needs: needKeys, Open: func(_ *testing.T, s *subject, org string) listtest.Opened {
 		key := func(i listtest.Item) trigger.APIKey {
 			k := newKey(org, 0)
@@ -73,6 +77,45 @@ func listOfEvents(id, what string, q trigger.EventQuery) listtest.List[*subject]
 			}
 		}
 		return list
+	}}
+}
+
+// listOfAll is the list of the events of all organizations with a status. Every third one has
+// an idempotency key.
+func listOfAll(id, what string, status trigger.Status, put func(e *trigger.Event, at time.Time)) listtest.List[*subject] {
+	return listtest.List[*subject]{ID: id, Method: "AllEvents", Items: what, Needs: needStore, Newest: status.Finished(), Shared: true, Open: func(_ *testing.T, s *subject, _ string) listtest.Opened {
+		q := trigger.AllQuery{Status: status}
+		event := func(i listtest.Item) trigger.Event {
+			e := plainEvent([]string{orgA, orgB}[i.N&1], 0)
+			if e.ID, e.Status = listtest.UUID(orgA, i.N), status; i.N%3 == 0 {
+				e.IdempotencyKey = fmt.Sprint("key-", i.N)
+			}
+			put(&e, i.At())
+			return e
+		}
+		return listtest.Opened{
+			Position: func(i listtest.Item) mortise.Position {
+				e := event(i)
+				return q.Position(&e)
+			},
+			Add: func(t *testing.T, items ...listtest.Item) {
+				for _, i := range items {
+					s.create(t, event(i))
+				}
+			},
+			Remove: func(t *testing.T, i listtest.Item) {
+				e := event(i)
+				require.NoError(t, s.Store.UpdateEvent(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
+					e.Status = trigger.StatusCompleted
+					return nil
+				}))
+			},
+			Page: listtest.Of(func(ctx context.Context, after mortise.Cursor, limit int) (mortise.Page[trigger.Event], error) {
+				q := q // parallel tests share the list
+				q.After, q.Limit = after, limit
+				return s.Store.AllEvents(ctx, q)
+			}, q.Position),
+		}
 	}}
 }
 

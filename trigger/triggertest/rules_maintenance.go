@@ -1,7 +1,6 @@
 package triggertest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -10,30 +9,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
-	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// waiting returns a new event that has wanted a job since the moment.
-func waiting(org string, since time.Duration) trigger.Event {
+// waking returns a new event with a WakeAt.
+func waking(org string, at time.Duration) trigger.Event {
 	e := plainEvent(org, -time.Hour)
-	e.UnqueuedSince = moment(since)
+	e.WakeAt = moment(at)
 	return e
 }
 
-// unqueuedRules are the rules of Unqueued.
-var unqueuedRules = []rule{
-	{Rule{"store/unqueued-longest-first", "Unqueued returns events of all organizations, whole ones, longest waiting first."}, needStore,
+// overdue asks for overdue events.
+func (s *subject) overdue(t *testing.T, before time.Time, limit int) []trigger.Event {
+	t.Helper()
+	got, err := s.Store.Overdue(t.Context(), before, limit)
+	require.NoError(t, err)
+	return got
+}
+
+// overdueRules are the rules of Overdue.
+var overdueRules = []rule{
+	{Rule{"store/overdue-earliest-first", "Overdue returns events of all organizations, whole ones, the earliest WakeAt first."}, needStore,
 		func(t *testing.T, s *subject) {
 			events := make([]trigger.Event, 4)
 			for _, i := range []int{2, 0, 3, 1} {
-				events[i] = waiting([]string{orgA, orgB}[i%2], time.Duration(i)*time.Microsecond)
-				events[i].Context = []byte(`{"i": 1}`)
+				events[i] = filledEvent([]string{orgA, orgB}[i%2])
+				events[i].IdempotencyKey = fmt.Sprint("key-", i)
+				events[i].WakeAt = moment(time.Duration(i) * time.Microsecond)
 				s.create(t, events[i])
 			}
-			got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
-			require.NoError(t, err)
-			inOrder(t, ids(events), ids(got), "events without a job, longest waiting first")
+			got := s.overdue(t, moment(time.Hour), 100)
+			inOrder(t, ids(events), ids(got), "overdue events, the earliest first")
 			for i := range got {
 				sameEvent(t, events[i], got[i])
 				spoil(&got[i])
@@ -41,177 +47,128 @@ var unqueuedRules = []rule{
 			}
 		}},
 
-	{Rule{"store/unqueued-before-is-strict", "Unqueued returns events whose UnqueuedSince is before the given time, not those at it."}, needStore,
+	{Rule{"store/overdue-before-is-strict", "Overdue returns events whose WakeAt is before the given time, not events at that time."}, needStore,
 		func(t *testing.T, s *subject) {
-			s.create(t, waiting(orgA, 0))
+			s.create(t, waking(orgA, 0))
 			for _, c := range []struct {
 				before time.Duration
 				want   int
 			}{{-time.Microsecond, 0}, {0, 0}, {time.Microsecond, 1}} {
-				got, err := s.Store.Unqueued(t.Context(), moment(c.before), 100)
-				require.NoError(t, err)
-				require.Len(t, got, c.want, "events before %v after their UnqueuedSince", c.before)
+				require.Len(t, s.overdue(t, moment(c.before), 100), c.want, "events before %v after their WakeAt", c.before)
 			}
 		}},
 
-	{Rule{"store/unqueued-only-received", "Unqueued returns only events that are received and whose UnqueuedSince is set."}, needStore,
+	{Rule{"store/overdue-whatever-status", "Overdue returns events whatever their Status and DueAt, and none whose WakeAt is zero."}, needStore,
 		func(t *testing.T, s *subject) {
-			s.create(t, plainEvent(orgA, 0))
-			for _, status := range trigger.Statuses() {
-				e := waiting(orgA, 0)
-				e.Status = status
-				s.create(t, e)
+			var want []uuid.UUID
+			for i, status := range trigger.Statuses() {
+				s.create(t, eventIn(status, orgA, 0))
+				e := eventIn(status, orgA, 0)
+				e.WakeAt = moment(time.Duration(i) * time.Second)
+				want = append(want, s.create(t, e).ID)
 			}
-			got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
-			require.NoError(t, err)
-			require.Len(t, got, 1,
-				"events without a job: of one in each status, and a received one that has a job")
-			require.Equal(t, trigger.StatusReceived, got[0].Status, "the status of an event without a job")
+			inOrder(t, want, ids(s.overdue(t, moment(time.Hour), 100)), "overdue events, one of each status")
 		}},
 
-	{Rule{"store/unqueued-limit", "Unqueued returns at most limit events."}, needStore,
+	{Rule{"store/overdue-limit", "Overdue returns at most limit events."}, needStore,
 		func(t *testing.T, s *subject) {
 			var want []uuid.UUID
 			for i := range 5 {
-				want = append(want, s.create(t, waiting(orgA, time.Duration(i)*time.Second)).ID)
+				want = append(want, s.create(t, waking(orgA, time.Duration(i)*time.Second)).ID)
 			}
 			for limit := 0; limit <= 6; limit++ {
-				got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), limit)
-				require.NoError(t, err)
-				inOrder(t, want[:min(limit, 5)], ids(got), "at most %d of 5 events without a job", limit)
+				inOrder(t, want[:min(limit, 5)], ids(s.overdue(t, moment(time.Hour), limit)), "at most %d of 5 overdue events", limit)
 			}
 		}},
 
-	{Rule{"store/unqueued-follows-update", "Unqueued goes by the event as it is now."}, needStore,
+	{Rule{"store/overdue-follows-update", "Overdue goes by the event as it is now."}, needStore,
 		func(t *testing.T, s *subject) {
-			e := s.create(t, plainEvent(orgA, 0))
+			e, other := s.create(t, plainEvent(orgA, 0)), s.create(t, waking(orgB, time.Second))
 			for _, c := range []struct {
-				status trigger.Status
-				since  time.Time
-				want   int
+				at   time.Time
+				want []uuid.UUID
 			}{
-				{trigger.StatusReceived, moment(0), 1},
-				{trigger.StatusReceived, time.Time{}, 0},
-				{trigger.StatusReceived, moment(time.Minute), 1},
-				{trigger.StatusProcessing, moment(time.Minute), 0},
-				{trigger.StatusReceived, moment(time.Minute), 1},
-				{trigger.StatusReceived, moment(2 * time.Hour), 0},
+				{moment(0), []uuid.UUID{e.ID, other.ID}},
+				{time.Time{}, []uuid.UUID{other.ID}},
+				{moment(time.Minute), []uuid.UUID{other.ID, e.ID}},
+				{moment(2 * time.Hour), []uuid.UUID{other.ID}},
 			} {
-				s.update(t, e, func(e *trigger.Event) { e.Status, e.UnqueuedSince = c.status, c.since })
-				got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
-				require.NoError(t, err)
-				require.Len(t, got, c.want, "%s since %v", c.status, c.since)
+				s.update(t, e, func(e *trigger.Event) { e.WakeAt = c.at })
+				inOrder(t, c.want, ids(s.overdue(t, moment(time.Hour), 100)), "overdue events with a WakeAt of %v", c.at)
 			}
 		}},
 }
 
-// finishedEvent returns a new event that ended at the moment.
-func finishedEvent(org string, at time.Duration) trigger.Event {
-	e := plainEvent(org, -time.Hour)
-	e.Status, e.FinishedAt = trigger.StatusCompleted, moment(at)
-	return e
-}
-
-// pruning is Prune with times.
-func (s *subject) pruning(before, keyedBefore time.Duration) steptest.Do {
-	return func(ctx context.Context, limit int) (int, bool, error) {
-		return s.Store.(trigger.Pruner).Prune(ctx, moment(before), moment(keyedBefore), limit)
-	}
-}
-
-// prune calls Prune with one time for all events until no more is left, and returns how
-// many events it removed.
-func (s *subject) prune(t *testing.T, before time.Duration) int {
-	t.Helper()
-	return s.pruneKeyed(t, before, before)
-}
-
-// pruneKeyed is prune with a time for the events that have a key.
-func (s *subject) pruneKeyed(t *testing.T, before, keyedBefore time.Duration) int {
-	t.Helper()
-	return steptest.All(t, 10, s.pruning(before, keyedBefore))
-}
-
-// pruneRules are the rules of a Store that is a Pruner.
-var pruneRules = []rule{
-	{Rule{"pruner/removes-finished-events", "Prune removes finished events of all organizations, only those, and returns how many."}, needStore | needPruner,
+// progressRules are the rules of Progress.
+var progressRules = []rule{
+	{Rule{"store/progress", "Progress returns status and generation of the events as they are now, of any organizations, and leaves out unknown ones."}, needStore,
 		func(t *testing.T, s *subject) {
-			var kept, gone []trigger.Event
-			for _, org := range []string{orgA, orgB} {
-				for _, status := range trigger.Statuses() {
-					e := finishedEvent(org, 0)
-					if e.Status = status; status.Finished() {
-						gone = append(gone, s.create(t, e))
-					} else {
-						kept = append(kept, s.create(t, e))
+			want := make(map[uuid.UUID]trigger.Progress)
+			asked := []uuid.UUID{uuid.New()}
+			for i, status := range trigger.Statuses() {
+				e := s.create(t, plainEvent([]string{orgA, orgB}[i%2], 0))
+				s.update(t, e, func(e *trigger.Event) { e.Status, e.Generation = status, i })
+				want[e.ID] = trigger.Progress{Status: status, Generation: i}
+				asked = append(asked, e.ID)
+			}
+			s.create(t, plainEvent(orgA, 0))
+			asked = append(asked, asked[1])
+			for len(asked) < 1000 {
+				asked = append(asked, uuid.New())
+			}
+			got, err := s.Store.Progress(t.Context(), asked)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			got, err = s.Store.Progress(t.Context(), nil)
+			require.NoError(t, err)
+			require.Empty(t, got, "the progress of no events")
+		}},
+}
+
+// allRules say which events AllEvents returns; listtest has the rules of their order.
+var allRules = []rule{
+	{Rule{"store/all-events", "AllEvents returns the events of all organizations that AllQuery.Matches selects, whole ones, and copies."}, needStore,
+		func(t *testing.T, s *subject) {
+			var events []trigger.Event
+			for i := range 24 {
+				e := filledEvent([]string{orgA, orgB}[i%2])
+				e.IdempotencyKey = []string{"", fmt.Sprint("key-", i)}[i/2%2]
+				e.Status = trigger.Statuses()[i%6]
+				e.DueAt, e.FinishedAt = moment(time.Duration(i)*time.Microsecond), moment(time.Duration(i)*time.Microsecond)
+				if i >= 18 {
+					e.DueAt, e.FinishedAt = time.Time{}, time.Time{}
+				}
+				events = append(events, s.create(t, e))
+			}
+			for _, q := range []trigger.AllQuery{
+				{Status: trigger.StatusReceived}, {Status: trigger.StatusProcessing}, {Status: trigger.StatusFailed},
+				{Status: trigger.StatusReceived, DueBefore: moment(6 * time.Microsecond)},
+				{Status: trigger.StatusProcessing, DueBefore: moment(8 * time.Microsecond)},
+				{Status: trigger.StatusFailed, DueBefore: moment(0)},
+			} {
+				want := make(map[uuid.UUID]trigger.Event)
+				for i := range events {
+					if q.Matches(&events[i]) {
+						want[events[i].ID] = events[i]
 					}
 				}
-				kept = append(kept, s.create(t, plainEvent(org, 0)))
+				require.NotEmpty(t, want)
+				q.Limit = mortise.MaxPageSize
+				page, err := s.Store.AllEvents(t.Context(), q)
+				require.NoError(t, err)
+				require.Empty(t, page.Next, "Next is set after the last page")
+				require.Len(t, page.Items, len(want), "events by %+v", q)
+				for i := range page.Items {
+					sameEvent(t, want[page.Items[i].ID], page.Items[i])
+					e := page.Items[i].Clone()
+					spoil(&page.Items[i])
+					sameEvent(t, e, s.get(t, e))
+				}
+				q.Bytes = 1
+				page, err = s.Store.AllEvents(t.Context(), q)
+				require.NoError(t, err)
+				require.Len(t, page.Items, 1, "events of a page of one byte")
+				require.Equal(t, len(want) == 1, page.Next == "", "whether a page of one byte is the last one")
 			}
-			require.Equal(t, len(gone), s.prune(t, time.Hour), "events removed")
-			require.Zero(t, s.prune(t, time.Hour), "events removed by the same Prune again")
-			for _, e := range gone {
-				_, err := s.Store.Event(t.Context(), e.Organization, e.ID)
-				require.ErrorIs(t, err, mortise.ErrNotFound, "Store.Event of a %s event that was pruned", e.Status)
-			}
-			for _, e := range kept {
-				sameEvent(t, e, s.get(t, e))
-			}
-			require.Len(t, s.list(t, orgA, trigger.EventQuery{}), len(kept)/2,
-				"events of an organization after Prune")
-		}},
-
-	{Rule{"pruner/before-is-strict", "Prune removes events whose FinishedAt is before the given time, not those at it."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			e := s.create(t, finishedEvent(orgA, 0))
-			require.Zero(t, s.prune(t, -time.Microsecond),
-				"events removed that finished a microsecond after the time")
-			require.Zero(t, s.prune(t, 0), "events removed that finished at the time itself")
-			sameEvent(t, e, s.get(t, e))
-			require.Equal(t, 1, s.prune(t, time.Microsecond),
-				"events removed that finished a microsecond before the time")
-		}},
-
-	{Rule{"pruner/keeps-keys", "Prune goes by keyedBefore for events with an idempotency key, and by the other time for events without one."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			keyed := finishedEvent(orgA, 0)
-			keyed.IdempotencyKey = "key"
-			s.create(t, keyed)
-			require.Zero(t, s.pruneKeyed(t, time.Hour, 0),
-				"events removed: the only one has a key, and finished at keyedBefore")
-			sameEvent(t, keyed, s.get(t, keyed))
-			plain := s.create(t, finishedEvent(orgA, 0))
-			require.Equal(t, 1, s.pruneKeyed(t, 0, time.Microsecond),
-				"events removed: one with a key finished before keyedBefore, and one without at the other time")
-			sameEvent(t, plain, s.get(t, plain))
-
-			s.create(t, keyed)
-			s.update(t, keyed, func(e *trigger.Event) { e.IdempotencyKey = "" })
-			require.Equal(t, 2, s.pruneKeyed(t, time.Hour, 0), "events removed: one has lost its key, the other had none")
-		}},
-
-	{Rule{"pruner/kept-are-passed", "Events that stay for their keys do not count for the limit of Prune."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			for i := range 5 {
-				e := finishedEvent(orgA, time.Duration(i)*time.Second)
-				e.IdempotencyKey = fmt.Sprint("key-", i)
-				s.create(t, e)
-			}
-			for range 3 {
-				s.create(t, finishedEvent(orgA, time.Minute))
-			}
-			require.Equal(t, 3, steptest.All(t, 2, s.pruning(time.Hour, 0)), "events removed with limit 2 of 3 behind 5 that stay")
-			require.Equal(t, 5, steptest.All(t, 2, s.pruning(time.Hour, time.Hour)), "events removed, once 5 need not stay")
-		}},
-
-	{Rule{"pruner/frees-key", "A pruned event has no idempotency key any more."}, needStore | needPruner,
-		func(t *testing.T, s *subject) {
-			e := finishedEvent(orgA, 0)
-			e.IdempotencyKey = "key"
-			s.create(t, e)
-			require.Equal(t, 1, s.prune(t, time.Hour), "events removed")
-			require.Empty(t, s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"}),
-				"events with the key of a pruned one")
-			s.create(t, keyedEvent(orgA, "key", 0))
 		}},
 }

@@ -43,6 +43,7 @@ var pageRules = []rule{
 				func(e *trigger.Event, text string) { e.Context = []byte(`"` + text[2:] + `"`) },
 				func(e *trigger.Event, text string) { e.LastError = text },
 				func(e *trigger.Event, text string) { e.Outcome = &trigger.Outcome{Summary: text} },
+				func(e *trigger.Event, text string) { e.Failures = []trigger.Attempt{{Number: 1, Error: text}} },
 				func(e *trigger.Event, text string) { e.Outcome = &trigger.Outcome{Data: []byte(`"` + text[2:] + `"`)} },
 			} {
 				for _, size := range []int{40, 4000} { // characters of two bytes

@@ -16,8 +16,8 @@ var reopenRules = []rule{
 		func(t *testing.T, s *subject) {
 			filled := s.create(t, filledEvent(orgA))
 			changed := s.create(t, plainEvent(orgA, time.Hour))
-			s.update(t, changed, func(e *trigger.Event) { e.Attempts, e.UnqueuedSince = 4, moment(time.Hour) })
-			changed.Attempts, changed.UnqueuedSince = 4, moment(time.Hour)
+			s.update(t, changed, func(e *trigger.Event) { e.Attempts, e.WakeAt = 4, moment(time.Hour) })
+			changed.Attempts, changed.WakeAt = 4, moment(time.Hour)
 			freed := s.create(t, keyedEvent(orgA, "freed", 2*time.Hour))
 			s.update(t, freed, func(e *trigger.Event) { e.IdempotencyKey = "" })
 			other := s.create(t, plainEvent(orgB, 0))
@@ -27,10 +27,9 @@ var reopenRules = []rule{
 			sameEvent(t, changed, s.get(t, changed))
 			sameEvent(t, other, s.get(t, other))
 			require.Len(t, s.list(t, orgA, trigger.EventQuery{}), 3, "events after reopening")
-			waiting, err := s.Store.Unqueued(t.Context(), moment(2*time.Hour), 10)
-			require.NoError(t, err)
-			require.Len(t, waiting, 1, "events without a job after reopening")
-			sameEvent(t, changed, waiting[0])
+			waiting := s.overdue(t, moment(2*time.Hour), 10)
+			require.Len(t, waiting, 2, "overdue events after reopening")
+			sameEvent(t, changed, waiting[1])
 			_, created, err := s.Store.CreateEvent(t.Context(), keyedEvent(orgA, filled.IdempotencyKey, time.Hour), window())
 			require.NoError(t, err)
 			require.False(t, created, "the idempotency key was forgotten")
@@ -67,7 +66,7 @@ var reopenRules = []rule{
 			s.hasKey(t, revoked)
 		}},
 
-	{Rule{"txstore/durable", "What CreateEventAndAdd and UpdateEventAndRemove did is durable, event and job."}, needTx | needReopen,
+	{Rule{"txstore/durable", "The writes of CreateEventAndAdd and UpdateEventAndJobs are durable, event and job."}, needTx | needReopen,
 		func(t *testing.T, s *subject) {
 			ended := s.held(t, orgA)
 			e := plainEvent(orgA, 0)

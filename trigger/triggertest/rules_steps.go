@@ -24,7 +24,7 @@ var boundedSteps = []steptest.Step[*subject]{
 				s.create(t, e)
 			}
 			kept := []trigger.Event{
-				s.create(t, plainEvent(orgA, 0)), s.create(t, finishedEvent(orgB, time.Hour)), s.create(t, waiting(orgB, 0)),
+				s.create(t, plainEvent(orgA, 0)), s.create(t, finishedEvent(orgB, time.Hour)), s.create(t, waking(orgB, 0)),
 			}
 			return steptest.Work{
 				Do: s.pruning(time.Hour, time.Hour), Exact: true,

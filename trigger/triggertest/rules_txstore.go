@@ -212,9 +212,14 @@ func fail(e *trigger.Event) error {
 	return nil
 }
 
-// endBy calls UpdateEventAndRemove.
-func (s *subject) endBy(ctx context.Context, h heldEvent, update func(*trigger.Event) error, dead bool) error {
-	return s.Store.(trigger.TxStore).UpdateEventAndRemove(ctx, h.event.Organization, h.event.ID, update, h.lease, dead)
+// withJobs is an update that returns jobs.
+func withJobs(update func(*trigger.Event) error, jobs ...mortise.Job) func(*trigger.Event) ([]mortise.Job, error) {
+	return func(e *trigger.Event) ([]mortise.Job, error) { return jobs, update(e) }
+}
+
+// endBy calls UpdateEventAndJobs.
+func (s *subject) endBy(ctx context.Context, h heldEvent, update func(*trigger.Event) error, dead bool, jobs ...mortise.Job) error {
+	return s.Store.(trigger.TxStore).UpdateEventAndJobs(ctx, h.event.Organization, h.event.ID, withJobs(update, jobs...), h.lease, dead)
 }
 
 // isHeld requires that the job is held by the lease still.
@@ -223,9 +228,9 @@ func (s *subject) isHeld(t *testing.T, l mortise.Lease) {
 	require.NoError(t, s.Leases.Extend(t.Context(), l, 24*time.Hour), "Extend of a lease that holds its job")
 }
 
-// txEndRules are the rules of UpdateEventAndRemove.
+// txEndRules are the rules of UpdateEventAndJobs.
 var txEndRules = []rule{
-	{Rule{"txstore/update-and-remove", "UpdateEventAndRemove changes the event and removes the job that the lease holds."}, needTx,
+	{Rule{"txstore/update-and-jobs", "UpdateEventAndJobs changes the event and removes the job that the lease holds."}, needTx,
 		func(t *testing.T, s *subject) {
 			h, other := s.held(t, orgA), s.held(t, orgA)
 			require.NoError(t, s.endBy(t.Context(), h, fail, false))
@@ -239,7 +244,33 @@ var txEndRules = []rule{
 			s.hasJobs(t, h.event)
 		}},
 
-	{Rule{"txstore/update-and-remove-dead", "If dead is true, UpdateEventAndRemove keeps the job as a dead letter."}, needTx,
+	{Rule{"txstore/update-and-jobs-adds", "UpdateEventAndJobs adds the jobs that update returns, for their times, also where no lease holds a job; a job that is there is left as it is."}, needTx,
+		func(t *testing.T, s *subject) {
+			h, bare := s.held(t, orgA), heldEvent{event: s.create(t, plainEvent(orgB, 0))}
+			next, later, there := h.event, h.event, h.event
+			next.Generation, later.Generation, there.Generation = 1, 2, 3
+			next.Trace = map[string]string{"traceparent": "00-1"}
+			at := later.Job()
+			at.At = time.Now().Add(24 * time.Hour)
+			alsoThere := there.Job()
+			alsoThere.At = at.At
+			require.NoError(t, s.Leases.Add(t.Context(), there.Job()))
+			require.NoError(t, s.endBy(t.Context(), h, fail, true, next.Job(), at, alsoThere, bare.event.Job()))
+			for _, l := range s.hasJobs(t, next, there, bare.event) {
+				if l.Job.ID == next.Job().ID {
+					require.Equal(t, next.Trace, l.Job.Trace)
+				}
+				require.NoError(t, s.Leases.Remove(t.Context(), l, false))
+			}
+			require.NoError(t, s.Leases.Cancel(t.Context(), at))
+			require.NoError(t, s.Leases.Add(t.Context(), later.Job()))
+			s.hasJobs(t, later)
+			require.NoError(t, s.endBy(t.Context(), bare, fail, false, bare.event.Job()), "without a lease")
+			require.Equal(t, trigger.StatusFailed, s.get(t, bare.event).Status)
+			s.hasJobs(t, bare.event)
+		}},
+
+	{Rule{"txstore/update-and-jobs-dead", "If dead is true, UpdateEventAndJobs keeps the job as a dead letter."}, needTx,
 		func(t *testing.T, s *subject) {
 			h := s.held(t, orgA)
 			require.NoError(t, s.endBy(t.Context(), h, fail, true))
@@ -248,21 +279,22 @@ var txEndRules = []rule{
 			s.hasJobs(t)
 		}},
 
-	{Rule{"txstore/refused-update-removes-nothing", "If update returns an error, or the event is not there, UpdateEventAndRemove returns that and removes nothing."}, needTx,
+	{Rule{"txstore/refused-update-removes-nothing", "If update returns an error, or the event is not there, UpdateEventAndJobs returns that, removes nothing and adds nothing."}, needTx,
 		func(t *testing.T, s *subject) {
-			h := s.held(t, orgA)
-			require.ErrorIs(t, s.endBy(t.Context(), h, func(e *trigger.Event) error { _ = fail(e); return errRefused }, false), errRefused)
+			h, other := s.held(t, orgA), plainEvent(orgA, 0)
+			require.ErrorIs(t, s.endBy(t.Context(), h, func(e *trigger.Event) error { _ = fail(e); return errRefused }, false, other.Job()), errRefused)
 			sameEvent(t, h.event, s.get(t, h.event))
 			s.isHeld(t, h.lease)
 			elsewhere := h
 			elsewhere.event.Organization = orgB
 			require.ErrorIs(t, s.endBy(t.Context(), elsewhere, fail, false), mortise.ErrNotFound, "another organization's event")
 			elsewhere.event = plainEvent(orgA, 0)
-			require.ErrorIs(t, s.endBy(t.Context(), elsewhere, fail, false), mortise.ErrNotFound, "an unknown event")
+			require.ErrorIs(t, s.endBy(t.Context(), elsewhere, fail, false, other.Job()), mortise.ErrNotFound, "an unknown event")
 			s.isHeld(t, h.lease)
+			s.hasJobs(t)
 		}},
 
-	{Rule{"txstore/lost-lease-updates", "That the lease is lost is not an error of UpdateEventAndRemove: the event is changed, and the job stays with its holder."}, needTx,
+	{Rule{"txstore/lost-lease-updates", "That the lease is lost is not an error of UpdateEventAndJobs: the event is changed, and the job stays with its holder."}, needTx,
 		func(t *testing.T, s *subject) {
 			h := s.held(t, orgA)
 			old := h
@@ -278,21 +310,29 @@ var txEndRules = []rule{
 			s.hasJobs(t, h.event)
 		}},
 
-	{Rule{"txstore/end-both-or-neither", "UpdateEventAndRemove is one transaction: the event is changed if and only if the job is gone, also if the call was cut off."}, needTx,
+	{Rule{"txstore/end-both-or-neither", "UpdateEventAndJobs is one transaction: the event is changed if and only if the job is gone and the others are added, also if the call was cut off."}, needTx,
 		func(t *testing.T, s *subject) {
 			held := make([]heldEvent, 40)
 			for i := range held {
 				held[i] = s.held(t, orgA)
 			}
-			conformance.CutOff(t, len(held), func(ctx context.Context, i int) { _ = s.endBy(ctx, held[i], fail, false) })
-			conformance.Until(t, "every failed event to be without a job, and every other one with", func() bool {
+			next := func(h heldEvent) mortise.Job {
+				h.event.Generation++
+				return h.event.Job()
+			}
+			conformance.CutOff(t, len(held), func(ctx context.Context, i int) { _ = s.endBy(ctx, held[i], fail, false, next(held[i])) })
+			added := make(map[string]bool)
+			conformance.Until(t, "every failed event to be without its job and with the next, and every other one the other way round", func() bool {
+				for _, l := range s.claim(t) {
+					added[l.Job.ID] = true
+				}
 				return !slices.ContainsFunc(held, func(h heldEvent) bool {
 					failed := s.get(t, h.event).Status == trigger.StatusFailed
 					err := s.Leases.Extend(t.Context(), h.lease, 24*time.Hour)
 					if err != nil {
 						require.ErrorIs(t, err, mortise.ErrLeaseLost)
 					}
-					return failed != (err != nil)
+					return failed != (err != nil) || failed != added[next(h).ID]
 				})
 			})
 		}},

@@ -92,8 +92,8 @@ type rule struct {
 // suite returns the rules, to be tried on the backends of a harness.
 func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "triggertest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
-	for _, r := range slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, listsRules(), pageRules,
-		unqueuedRules, staleRules, pruneRules, deletionRules, deletionStepRules, stepRules(), sharedCountRules(), countRules,
+	for _, r := range slices.Concat(createRules, createManyRules, keyRules, nameRules, updateRules, listRules, listsRules(), pageRules,
+		overdueRules, progressRules, allRules, pruneRules, deletionRules, deletionStepRules, stepRules(), sharedCountRules(), countRules,
 		organizationRules, apiKeyRules, txStoreRules, txEndRules,
 		contextRules, leaveRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)

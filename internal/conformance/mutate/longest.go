@@ -15,7 +15,7 @@ const nameBytes = 255
 var longest = map[string]map[string]int{
 	"trigger.Event": {
 		"Status": 0, "Instructions": 1 << 20, "Context": 1 << 20, "LastError": 64 << 10,
-		"Outcome.Summary": 64 << 10, "Outcome.Data": 1 << 20,
+		"Failures.Error": 4 << 10, "Outcome.Summary": 64 << 10, "Outcome.Data": 1 << 20,
 	},
 	"authmgmt.AuditEvent": {"Before.State": 0, "After.State": 0},
 	"vault.Vault":         {"Schema.Tables.Columns.Tokenization": 0},

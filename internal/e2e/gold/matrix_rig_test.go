@@ -129,6 +129,14 @@ func (r *matrixRig) event() string {
 	return e.ID.String()
 }
 
+// cancelled submits a trigger, cancels it, and returns its ID.
+func (r *matrixRig) cancelled() string {
+	id := r.event()
+	_, err := r.trigger.Cancel(r.t.Context(), "acme", "", uuid.MustParse(id))
+	require.NoError(r.t, err)
+	return id
+}
+
 // client makes a client and returns its ID.
 func (r *matrixRig) client(roles ...access.Role) string {
 	c, _, err := r.auth.CreateClient(r.t.Context(), "acme", operator, authmgmt.NewClient{

@@ -102,6 +102,13 @@ var matrixRows = []matrixRow{
 	{"submitApiTrigger", "", plain("POST", "/triggers", `{"instructions":"Describe it."}`)},
 	{"listTriggers", "", plain("GET", "/triggers", "")},
 	{"getTrigger", "", func(r *matrixRig) (string, string, string) { return "GET", "/triggers/" + r.event(), "" }},
+	{"cancelTrigger", "", func(r *matrixRig) (string, string, string) { return "POST", "/triggers/" + r.event() + "/cancel", "" }},
+	{"retryTrigger", "", func(r *matrixRig) (string, string, string) {
+		return "POST", "/triggers/" + r.cancelled() + "/retry", ""
+	}},
+	{"runTrigger", "", func(r *matrixRig) (string, string, string) { return "POST", "/triggers/" + r.event() + "/run", "" }},
+	{"cancelTriggers", "", plain("POST", "/triggers/cancel?source=nowhere", "")},
+	{"retryTriggers", "", plain("POST", "/triggers/retry?source=nowhere", "")},
 
 	{"updateClient", "rename, full", onClient("PUT", "", `{"name":"x","roles":[]}`, asFull)},
 	{"updateClient", "open", onClient("PUT", "", `{}`, asViewer)},

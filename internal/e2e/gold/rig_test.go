@@ -383,7 +383,7 @@ func policy(_ context.Context, p httpadapter.Principal, a access.Action, _ acces
 }
 
 // mount mounts everything that there is, or the least. The triggers take API keys and
-// access tokens, as a host may have it.
+// access tokens, as a host may have it, and the actions on many of them access tokens alone.
 func mount(t *testing.T, s *services, options httpadapter.Options, all bool) []*httpadapter.Handler {
 	t.Helper()
 	special := httpadapter.Bearer(func(_ context.Context, token string) (httpadapter.Principal, error) {
@@ -404,7 +404,7 @@ func mount(t *testing.T, s *services, options httpadapter.Options, all bool) []*
 	limit, err := httpadapter.NewCallerLimit(0.001)
 	require.NoError(t, err)
 	triggers, err := httpadapter.NewTrigger(s.trigger, keys, &httpadapter.TriggerOptions{
-		Options: options, History: all, CollectionField: all,
+		Options: options, History: all, Actions: all, NotBefore: all, CollectionField: all,
 	})
 	require.NoError(t, err)
 	credentials, err := httpadapter.NewAuthMgmt(s.auth, tokens, &httpadapter.AuthMgmtOptions{
@@ -431,7 +431,13 @@ func mount(t *testing.T, s *services, options httpadapter.Options, all bool) []*
 	}
 	sounds, err := httpadapter.NewAudioSearch(s.audio, tokens, searchOptions)
 	require.NoError(t, err)
-	return []*httpadapter.Handler{triggers, credentials, vaults, sounds}
+	handlers := []*httpadapter.Handler{triggers, credentials, vaults, sounds}
+	if !all {
+		return handlers
+	}
+	bulk, err := httpadapter.NewTriggerBulk(s.trigger, tokens, &options)
+	require.NoError(t, err)
+	return append(handlers, bulk)
 }
 
 // workers prepares work.

@@ -38,7 +38,7 @@ type Methods struct {
 	ListRuns           func(ctx context.Context, org string, q audiosearch.RunQuery) (mortise.Page[audiosearch.Run], error)
 	Counts             func(ctx context.Context, org string, most int) (audiosearch.Counts, error)
 	Backlog            func(ctx context.Context, most int) (mortise.Backlog, error)
-	StaleRuns          func(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error)
+	Overdue            func(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error)
 	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
 	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
 	PruneRuns          func(ctx context.Context, before time.Time, limit int) (int, bool, error)
@@ -152,8 +152,8 @@ func (w *Backend) Backlog(ctx context.Context, most int) (mortise.Backlog, error
 	return w.On.Backlog(ctx, most)
 }
 
-func (w *Backend) StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error) {
-	return w.On.StaleRuns(ctx, checked, due, limit)
+func (w *Backend) Overdue(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+	return w.On.Overdue(ctx, before, limit)
 }
 
 func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {

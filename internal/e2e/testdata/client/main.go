@@ -13,6 +13,7 @@ import (
 	"time"
 
 	_ "github.com/oapi-codegen/runtime" // which the generated code imports
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 func main() {
@@ -20,6 +21,8 @@ func main() {
 	triggers := caller{connect(address, bearer(os.Getenv("CLIENT_KEY"))), context.Background()}
 	services := caller{connect(address, bearer(os.Getenv("CLIENT_TOKEN"))), context.Background()}
 	triggers.triggers()
+	triggers.triggerActions()
+	services.manyTriggers()
 	services.clients()
 	services.invitations()
 	services.vault()
@@ -77,6 +80,32 @@ func (c *caller) triggers() {
 	page := ok(c.ListTriggersWithResponse(c.ctx, &ListTriggersParams{Limit: new(1), Status: new(TriggerStatus("completed"))})).JSON200
 	if page.Triggers[0].TriggerEventId != id || path.Base(*made.Headers202.Location) != id.String() {
 		check(fmt.Errorf("the event %s is not first of %+v, or not at %+v", id, page, made.Headers202))
+	}
+}
+
+// later is an event that waits for tomorrow.
+func (c *caller) later() openapi_types.UUID {
+	tomorrow := time.Now().Add(24 * time.Hour)
+	made := ok(c.SubmitApiTriggerWithResponse(c.ctx, &SubmitApiTriggerParams{TriggerNotBefore: &tomorrow}, TriggerRequest{Instructions: "Later."}))
+	return made.JSON202.TriggerEventId
+}
+
+func (c *caller) triggerActions() {
+	ok(c.RunTriggerWithResponse(c.ctx, c.later(), nil))
+	id := c.later()
+	if e := ok(c.CancelTriggerWithResponse(c.ctx, id, nil)).JSON200; e.Status != "cancelled" || e.DueAt != nil || len(e.AttemptsLog) != 0 {
+		check(fmt.Errorf("cancelled: %+v", e))
+	}
+	if e := ok(c.RetryTriggerWithResponse(c.ctx, id, nil)).JSON200; e.Status != "received" || e.Generation != 1 {
+		check(fmt.Errorf("retried: %+v", e))
+	}
+}
+
+func (c *caller) manyTriggers() {
+	cancelled := ok(c.CancelTriggersWithResponse(c.ctx, &CancelTriggersParams{Source: new("nowhere")})).JSON200
+	retried := ok(c.RetryTriggersWithResponse(c.ctx, &RetryTriggersParams{Status: new(TriggerStatus("superseded"))})).JSON200
+	if cancelled.Changed != 0 || retried.More {
+		check(fmt.Errorf("many: %+v, %+v", cancelled, retried))
 	}
 }
 

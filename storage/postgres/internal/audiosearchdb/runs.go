@@ -23,7 +23,7 @@ import (
 // runChanges are what an update of a run changes. It may change runRequest as well, which
 // nobody does.
 const (
-	runChanges = "state, termination, message, done, total, attempts, updated_at, started_at, finished_at, trace, due_at, checked_at," +
+	runChanges = "state, termination, message, done, total, attempts, updated_at, started_at, finished_at, trace, due_at, wake_at," +
 		" sound_done, sound_total, sound_speed, result_set"
 	runRequest = "actor, query, dataset"
 	runColumns = "id, organization, created_at, " + runRequest + ", " + runChanges
@@ -193,7 +193,7 @@ func runArgs(r *audiosearch.Run) ([]any, error) {
 	return []any{
 		sqltext.Bytes(r.Actor), query, sqltext.Bytes(r.Query.Dataset),
 		string(r.State), string(r.Termination), sqltext.Bytes(r.Message), r.Done, r.Total, r.Attempts,
-		sqltext.Stamp(r.UpdatedAt), sqltext.Stamp(r.StartedAt), sqltext.Stamp(r.FinishedAt), sqltext.TraceText(r.Trace), sqltext.Stamp(r.DueAt), sqltext.Stamp(r.CheckedAt),
+		sqltext.Stamp(r.UpdatedAt), sqltext.Stamp(r.StartedAt), sqltext.Stamp(r.FinishedAt), sqltext.TraceText(r.Trace), sqltext.Stamp(r.DueAt), sqltext.Stamp(r.WakeAt),
 		int64(r.Sound.Done), int64(r.Sound.Total), r.Sound.Speed, uuidIf(r.ResultSet),
 	}, nil
 }
@@ -201,16 +201,16 @@ func runArgs(r *audiosearch.Run) ([]any, error) {
 // scanRun reads runColumns.
 func scanRun(rows pgx.Rows) (r audiosearch.Run, err error) {
 	var org, actor, query, dataset, message, trace []byte
-	var created, updated, started, finished, due, checked pgtype.Timestamptz
+	var created, updated, started, finished, due, wake pgtype.Timestamptz
 	var set uuid.NullUUID
 	err = rows.Scan(&r.ID, &org, &created, &actor, &query, &dataset, &r.State, &r.Termination, &message, &r.Done, &r.Total, &r.Attempts,
-		&updated, &started, &finished, &trace, &due, &checked, &r.Sound.Done, &r.Sound.Total, &r.Sound.Speed, &set)
+		&updated, &started, &finished, &trace, &due, &wake, &r.Sound.Done, &r.Sound.Total, &r.Sound.Speed, &set)
 	if err != nil {
 		return r, err
 	}
 	r.Organization, r.Actor, r.Message, r.ResultSet = string(org), mortise.Actor(actor), string(message), set.UUID
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = sqltext.TimeOf(created), sqltext.TimeOf(updated), sqltext.TimeOf(started), sqltext.TimeOf(finished)
-	r.DueAt, r.CheckedAt = sqltext.TimeOf(due), sqltext.TimeOf(checked)
+	r.DueAt, r.WakeAt = sqltext.TimeOf(due), sqltext.TimeOf(wake)
 	if r.Trace, err = sqltext.TraceMap(trace); err != nil {
 		return r, fmt.Errorf("postgres: a row is damaged: the trace of a run: %w", err)
 	}
@@ -258,16 +258,12 @@ func (a *Store) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery
 	return pages.Cut(runs, q.Limit, (*audiosearch.Run).Position), nil
 }
 
-// For a limit, a time of checks, and one of being due.
-const staleRuns = runsFrom + " WHERE r.state <> 'TERMINATED' AND (r.checked_at IS NULL OR r.checked_at < $2) AND (r.due_at IS NULL OR r.due_at < $3)" +
-	" AND " + runNotDeleted + " ORDER BY r.checked_at NULLS FIRST, r.id LIMIT $1"
+// For a time and a limit.
+const overdueRuns = runsFrom + " WHERE r.wake_at < $1 AND " + runNotDeleted + " ORDER BY r.wake_at LIMIT $2"
 
-// StaleRuns implements [audiosearch.Runs].
-func (a *Store) StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]audiosearch.Run, error) {
-	if due.IsZero() {
-		due = sqltext.EndOfTime
-	}
-	return a.runs(ctx, engine.NoOrg, staleRuns, max(limit, 0), sqltext.Upper(checked), sqltext.Upper(due))
+// Overdue implements [audiosearch.Runs].
+func (a *Store) Overdue(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+	return a.runs(ctx, engine.NoOrg, overdueRuns, sqltext.Upper(before), max(limit, 0))
 }
 
 const (

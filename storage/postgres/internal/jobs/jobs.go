@@ -16,7 +16,7 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 )
 
-// Jobs implements [mortise.Leases], [mortise.Sharer] and [leases.JobNotifier].
+// Jobs implements [mortise.JobTable], [mortise.Sharer] and [leases.JobNotifier].
 type Jobs struct {
 	db      *engine.DB
 	clock   jobClock
@@ -26,7 +26,7 @@ type Jobs struct {
 }
 
 var (
-	_ mortise.Leases     = (*Jobs)(nil)
+	_ mortise.JobTable   = (*Jobs)(nil)
 	_ mortise.Sharer     = (*Jobs)(nil)
 	_ leases.JobNotifier = (*Jobs)(nil)
 )
@@ -64,8 +64,8 @@ const (
 	InsertJobEnd = " ON CONFLICT DO NOTHING RETURNING claimable_at <= " + jobNow + " AS ready"
 
 	// The same job in a transaction of the host's, which tells of it when it is committed.
-	insertJobNotify = "WITH job AS (" + insertJob + ", claimable_at) SELECT pg_notify($7, $8 || ' ' || " +
-		"(extract(epoch FROM claimable_at) * 1000000)::bigint) FROM job WHERE ready"
+	insertJobNotify = "WITH job AS (" + insertJob + ", claimable_at) SELECT pg_notify($7, $8 || ' ' || " + jobMicros + ") FROM job WHERE ready"
+	jobMicros       = "(extract(epoch FROM claimable_at) * 1000000)::bigint"
 
 	// A dead job has no token, so these need not say NOT dead. It would have the planner take
 	// the index of all jobs that are not dead into account.
@@ -151,6 +151,32 @@ func (t *Jobs) AddIn(s *engine.Session, j *mortise.Job) error {
 		s.OnCommit(func() { t.Added.Added(n) })
 	}
 	return err
+}
+
+// AddMany does AddIn of each job, in one round trip where they are kept here.
+func (t *Jobs) AddMany(s *engine.Session, jobs []mortise.Job) error {
+	inserts := s.Queued()
+	for i := range jobs {
+		if elsewhere, err := s.Enqueue(&jobs[i]); err != nil {
+			return err
+		} else if elsewhere {
+			continue
+		}
+		n := t.NewJob(&jobs[i])
+		if s.Hosted() {
+			inserts.Add(insertJobNotify, t.notifyArgs(n)...)
+			continue
+		}
+		inserts.Query(func(r pgx.Rows) error {
+			var ready bool
+			err := r.Scan(&ready)
+			if err == nil && ready {
+				s.OnCommit(func() { t.Added.Added(n) })
+			}
+			return err
+		}, insertJob, n.Args...)
+	}
+	return inserts.Send()
 }
 
 // EndIn removes a job in the transaction of engine.DB.Transact, or makes it a dead letter, if the

@@ -21,7 +21,8 @@ const (
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " ORDER BY submitted_at LIMIT $2) AS n)," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " ORDER BY submitted_at LIMIT $2) AS n)," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " ORDER BY submitted_at LIMIT $2) AS n)," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " ORDER BY submitted_at LIMIT $2) AS n)" +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " ORDER BY submitted_at LIMIT $2) AS n)," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + cancelled + " ORDER BY submitted_at LIMIT $2) AS n)" +
 		" WHERE " + triggerNotDeleted
 
 	// For a limit.
@@ -37,9 +38,9 @@ const (
 
 // Counts implements [trigger.Counter].
 func (t *Store) Counts(ctx context.Context, org string, most int) (trigger.Counts, error) {
-	var n [4]int
+	var n [5]int
 	err := t.db.Read(ctx, org, func(s *engine.Session) error {
-		return s.Row(countEvents, []any{sqltext.Bytes(org), min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3])
+		return s.Row(countEvents, []any{sqltext.Bytes(org), min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3], &n[4])
 	})
 	if engine.IsNoRow(err) {
 		return trigger.Counts{}, nil // it was deleted
@@ -50,6 +51,7 @@ func (t *Store) Counts(ctx context.Context, org string, most int) (trigger.Count
 	return trigger.Counts{
 		Waiting: mortise.CountUpTo(n[0], most), Running: mortise.CountUpTo(n[1], most),
 		Completed: mortise.CountUpTo(n[2], most), Failed: mortise.CountUpTo(n[3], most),
+		Cancelled: mortise.CountUpTo(n[4], most),
 	}, nil
 }
 

@@ -15,9 +15,11 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// eventTypes are those of eventColumns.
-var eventTypes = strings.Fields("uuid bytea timestamptz smallint timestamptz timestamptz bigint bytea bytea bytea bigint timestamptz timestamptz timestamptz" +
-	" bytea bytea bytea uuid bytea bytea bytea")
+// eventTypes are the types of eventColumns, and progressTypes the types of progressColumns.
+var eventTypes = strings.Fields("uuid bytea timestamptz " + progressTypes +
+	" bytea bytea bytea bytea uuid bytea bytea bytea bytea timestamptz")
+
+const progressTypes = "smallint timestamptz timestamptz bigint bytea bytea bytea bigint timestamptz timestamptz bytea uuid"
 
 // insertEvent returns the statement that inserts an event, unless its organization was
 // deleted, or another event stands in its way. Its arguments are eventArgs, of which first

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
@@ -66,16 +68,39 @@ func (t *Store) readEvent(ctx context.Context, org string, id uuid.UUID) (versio
 	return engine.ReadOf(ctx, t.db, org, func(s *engine.Session) (versionedEvent, error) { return readEvent(s, eventByID, org, id) })
 }
 
-// These are for a time and a limit. They lock the events before they look for their jobs.
-// The jobs of an event are neighbours: '.' follows '-'.
+// progressOfEvents is for IDs.
+const progressOfEvents = "SELECT id, status, generation FROM @.trigger_events WHERE id = ANY ($1::uuid[]) AND " + eventNotDeleted
+
+// Progress implements [trigger.Store].
+func (t *Store) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]trigger.Progress, error) {
+	list := make([]pgtype.UUID, len(ids))
+	for i, id := range ids {
+		list[i] = pgtype.UUID{Bytes: id, Valid: true}
+	}
+	return engine.ReadOf(ctx, t.db, engine.NoOrg, func(s *engine.Session) (map[uuid.UUID]trigger.Progress, error) {
+		found := make(map[uuid.UUID]trigger.Progress, len(ids))
+		return found, s.Keep(func(rows pgx.Rows) error {
+			var r eventRow
+			if err := rows.Scan(&r.e.ID, &r.status, &r.e.Generation); err != nil {
+				return err
+			}
+			e, err := r.event()
+			found[e.ID] = trigger.Progress{Status: e.Status, Generation: e.Generation}
+			return err
+		}, progressOfEvents, list)
+	})
+}
+
+// These are for a status, a time and a limit. They lock the events before they look for their
+// jobs. The jobs of an event are neighbours: '.' follows '-'.
 const (
 	pruneUnkeyed = pruned + " AND idempotency_key IS NULL" + prunedThen
 	pruneKeyed   = pruned + " AND idempotency_key IS NOT NULL" + prunedThen
 )
 
-const pruned = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE finished_at < $1 AND status >= " + completed
+const pruned = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE status = $1 AND finished_at < $2"
 
-const prunedThen = " ORDER BY finished_at LIMIT $2 FOR UPDATE)" +
+const prunedThen = " ORDER BY finished_at LIMIT $3 FOR UPDATE)" +
 	", buried AS (SELECT j.ctid FROM gone CROSS JOIN LATERAL (" +
 	"SELECT ctid FROM @.jobs AS j WHERE " + jobsOfGone + " AND j.organization = gone.organization AND j.dead ORDER BY j.id OFFSET 0) AS j)" +
 	", jobs AS (DELETE FROM @.jobs WHERE ctid = ANY (ARRAY(SELECT ctid FROM buried)) AND dead)" +
@@ -86,14 +111,20 @@ const prunedThen = " ORDER BY finished_at LIMIT $2 FOR UPDATE)" +
 const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::text || '.')::bytea AND j.kind = '" + trigger.JobKind + "'"
 
 // Prune implements [trigger.Pruner].
-func (t *Store) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
+func (t *Store) Prune(
+	ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int,
+) (n int, more bool, err error) {
+	number := int16(-1) // which no event has
+	if status.Finished() {
+		number = numberOf(status)
+	}
 	limit = min(limit, engine.PruneStep)
 	return t.db.RemoveSome(ctx, engine.NoOrg, limit, func(s *engine.Session) (unkeyed int, err error) {
-		if err := s.Row(pruneUnkeyed, []any{sqltext.Upper(before), limit}, &unkeyed); err != nil || unkeyed == limit {
+		if err := s.Row(pruneUnkeyed, []any{number, sqltext.Upper(before), limit}, &unkeyed); err != nil || unkeyed == limit {
 			return unkeyed, err
 		}
 		keyed := 0
-		err = s.Row(pruneKeyed, []any{sqltext.Upper(keyedBefore), limit - unkeyed}, &keyed)
+		err = s.Row(pruneKeyed, []any{number, sqltext.Upper(keyedBefore), limit - unkeyed}, &keyed)
 		return unkeyed + keyed, err
 	})
 }

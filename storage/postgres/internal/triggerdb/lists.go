@@ -40,18 +40,27 @@ const (
 	listEventsOrder  = " ORDER BY submitted_at DESC, id DESC LIMIT "
 	listEventsThen   = ") AS e WHERE " + triggerNotDeleted + listEventsPage
 	listEventsBounds = "(submitted_at, id) < ($3, $4) AND submitted_at >= $5"
-	listEventsPage   = listEventsOrder + "$6" + ") AS page) AS sized WHERE coalesce(before, 0) < $7::bigint ORDER BY submitted_at DESC, id DESC"
-
-	listEventsSized = "SELECT " + eventColumns + ", n FROM (SELECT *, count(*) OVER () AS n, sum(" + eventSize + ") OVER (" +
-		"ORDER BY submitted_at DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ("
-
-	// eventSize is trigger.Event.Size, which does not read the text.
-	eventSize = "octet_length(instructions) + coalesce(octet_length(context), 0) + octet_length(last_error)" +
-		" + coalesce(octet_length(outcome_summary), 0) + coalesce(octet_length(outcome_data), 0)"
+	listEventsPage   = listEventsOrder + "$6" + pageThen + "$7" + pageOrder + "submitted_at DESC, id DESC"
+	listEventsSized  = pageSized + "submitted_at DESC, id DESC" + pageFrom
 
 	listEventsOfKey = listEventsSized + "SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1 AND idempotency_key = $8" +
 		" AND status = ANY ($2::smallint[]) AND ($9::bytea IS NULL OR source = $9) AND " + listEventsBounds +
 		" AND " + triggerNotDeleted + listEventsPage
+)
+
+// These are around a statement that finds the events of a page: pageSized, the order of the
+// page, pageFrom, the statement, pageThen, the parameter of the bytes, pageOrder, and the order
+// once more. Each row has the number of events that the statement finds, too.
+const (
+	pageSized = "SELECT " + eventColumns + ", n FROM (SELECT *, count(*) OVER () AS n, sum(" + eventSize + ") OVER (ORDER BY "
+	pageFrom  = " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ("
+	pageThen  = ") AS page) AS sized WHERE coalesce(before, 0) < "
+	pageOrder = "::bigint ORDER BY "
+
+	// eventSize is trigger.Event.Size, which does not read the text.
+	eventSize = "octet_length(instructions) + coalesce(octet_length(context), 0) + octet_length(last_error)" +
+		" + coalesce(octet_length(failures), 0)" +
+		" + coalesce(octet_length(outcome_summary), 0) + coalesce(octet_length(outcome_data), 0)"
 )
 
 // listSteps are the limits that may stand in a text: the sizes of the usual pages, and one more
@@ -64,9 +73,17 @@ func (t *Store) ListEvents(ctx context.Context, org string, q trigger.EventQuery
 	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
+	return t.page(ctx, org, keep, q.Limit, (*trigger.Event).Position, statement, args)
+}
+
+// page reads a page by a statement of its events. place is where an event is in the list. keep:
+// see listStatement.
+func (t *Store) page(
+	ctx context.Context, org string, keep bool, limit int, place func(*trigger.Event) mortise.Position, statement string, args []any,
+) (mortise.Page[trigger.Event], error) {
 	var events []trigger.Event
 	found := 0
-	err = t.db.Read(ctx, org, func(s *engine.Session) error {
+	err := t.db.Read(ctx, org, func(s *engine.Session) error {
 		events, found = nil, 0
 		query := s.Query
 		if keep {
@@ -85,9 +102,9 @@ func (t *Store) ListEvents(ctx context.Context, org string, q trigger.EventQuery
 	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
-	page := mortise.Page[trigger.Event]{Items: events[:min(q.Limit, len(events))]}
+	page := mortise.Page[trigger.Event]{Items: events[:min(limit, len(events))]}
 	if n := len(page.Items); n < found {
-		page.Next = page.Items[n-1].Position().Cursor()
+		page.Next = place(&page.Items[n-1]).Cursor()
 	}
 	return page, nil
 }
@@ -95,9 +112,9 @@ func (t *Store) ListEvents(ctx context.Context, org string, q trigger.EventQuery
 // listStatement returns the query of ListEvents, which looks for one event more than the
 // page holds. keep: the limit stands in its text, so its plan can be kept.
 func listStatement(org string, q *trigger.EventQuery) (statement string, args []any, keep bool, err error) {
-	numbers := []int16{0, 1, 2, 3}
+	numbers := []int16{0, 1, 2, 3, 4, 5}
 	if q.Status != "" {
-		numbers = []int16{int16(slices.Index(statuses[:], q.Status))} // -1, which no event has
+		numbers = []int16{numberOf(q.Status)} // -1, which no event has
 	}
 	before, id, behind, err := pages.ByUUID(q.After)
 	switch {
@@ -114,11 +131,7 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 		from = sqltext.Ceil(q.From)
 	}
 	limit, most := q.Limit+1, "$6"
-	size := q.Bytes
-	if size <= 0 {
-		size = math.MaxInt
-	}
-	args = []any{sqltext.Bytes(org), numbers, sqltext.Upper(before), id, sqltext.Bound(from), limit, size}
+	args = []any{sqltext.Bytes(org), numbers, sqltext.Upper(before), id, sqltext.Bound(from), limit, bytesOrAll(q.Bytes)}
 	if q.IdempotencyKey != "" {
 		return listEventsOfKey, append(args, sqltext.Bytes(q.IdempotencyKey), sqltext.BytesIf(q.Source, q.Source != "")), false, nil
 	}
@@ -131,49 +144,75 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	return listEvents + most + listEventsThen, args, keep, nil
 }
 
-// events lists events.
-func (t *Store) events(ctx context.Context, org, statement string, args ...any) ([]trigger.Event, error) {
-	return engine.ListOf(ctx, t.db, org, func(rows pgx.Rows) (e trigger.Event, err error) {
-		var r eventRow
-		if err := rows.Scan(r.to()...); err != nil {
-			return e, err
-		}
-		return r.event()
-	}, statement, args...)
+// bytesOrAll returns the bytes that end a page.
+func bytesOrAll(bytes int) int {
+	if bytes <= 0 {
+		return math.MaxInt
+	}
+	return bytes
 }
 
-// unqueuedEvents is for a time and a limit.
-const unqueuedEvents = "SELECT " + eventColumns + " FROM @.trigger_events" +
-	" WHERE unqueued_since < $1 AND status = " + received + " AND " + eventNotDeleted +
-	" ORDER BY unqueued_since LIMIT $2"
-
-// Unqueued implements [trigger.Unfinished].
-func (t *Store) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-	return t.events(ctx, engine.NoOrg, unqueuedEvents, sqltext.Upper(before), max(limit, 0))
-}
-
-// staleEvents is for two times and a limit. Of an event that was stored together with its
-// job checked_at is NULL, and it is not in trigger_events_checked: nobody asks for those.
-// But for their sake, a look at what is due must not read rows.
+// allEnded and allOpen are for a status, the place behind which the page begins, a limit and
+// bytes; allOpen then for a time before which the events are due. Their indexes have no ID: of
+// events with one time they read all, and sort these. The planner believes that
+// eventNotDeleted leaves nearly nothing, and would read and sort all events of the status:
+// Session.Keep forbids that.
 const (
-	staleEvents = "SELECT " + eventColumns + " FROM (" +
-		"(SELECT " + eventColumns + staleEvent + " AND status IN (" + received + ", " + processing + ") AND checked_at IS NULL AND due_at IS NULL LIMIT $3)" +
-		" UNION ALL" +
-		" (SELECT " + eventColumns + staleEvent + " AND status IN (" + received + ", " + processing + ") AND checked_at IS NULL AND due_at < $2 LIMIT $3)" +
-		" UNION ALL" +
-		" (SELECT " + eventColumns + staleEvent + " AND status < " + completed + " AND checked_at < $1 AND (due_at IS NULL OR due_at < $2)" +
-		" ORDER BY checked_at LIMIT $3)" +
-		") AS e ORDER BY checked_at NULLS FIRST LIMIT $3"
-	staleEvent = " FROM @.trigger_events WHERE unqueued_since IS NULL AND " + eventNotDeleted
+	allEnded = pageSized + newestEnd + pageFrom + "SELECT * FROM (" +
+		"(" + endedEvents + " AND idempotency_key IS NULL ORDER BY finished_at DESC" + withTies + ") UNION ALL" +
+		" (" + endedEvents + " AND idempotency_key IS NOT NULL ORDER BY finished_at DESC" + withTies + ")" +
+		") AS e ORDER BY " + newestEnd + " LIMIT $4" + pageThen + "$5" + pageOrder + newestEnd
+	endedEvents = "SELECT " + eventColumns + " FROM @.trigger_events WHERE status = $1 AND finished_at <= $2 AND (finished_at, id) < ($2, $3) AND " + eventNotDeleted
+	newestEnd   = "finished_at DESC, id DESC"
+
+	allOpen = pageSized + firstDue + pageFrom + "SELECT * FROM (SELECT " + eventColumns + " FROM @.trigger_events" +
+		" WHERE status <> 2 AND status < 4 AND status = $1 AND due_at >= $2 AND (due_at, id) > ($2, $3) AND due_at < $6 AND " + eventNotDeleted +
+		" ORDER BY due_at" + withTies + ") AS e ORDER BY " + firstDue + " LIMIT $4" + pageThen + "$5" + pageOrder + firstDue
+	firstDue = "due_at, id"
+
+	withTies = " FETCH FIRST $4 ROWS WITH TIES"
 )
 
-// Stale implements [trigger.Unfinished].
-func (t *Store) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
-	if err := ctx.Err(); err != nil || checked.IsZero() {
-		return nil, err
+// AllEvents implements [trigger.Store].
+func (t *Store) AllEvents(ctx context.Context, q trigger.AllQuery) (mortise.Page[trigger.Event], error) {
+	from, id, behind, err := pages.ByUUID(q.After)
+	if err != nil {
+		return mortise.Page[trigger.Event]{}, err
 	}
-	if due.IsZero() {
-		due = sqltext.EndOfTime
+	args := []any{numberOf(q.Status), nil, id, q.Limit + 1, bytesOrAll(q.Bytes)}
+	if q.Status.Finished() {
+		if !behind {
+			from = sqltext.EndOfTime
+		}
+		args[1] = sqltext.Upper(from)
+		return t.page(ctx, engine.NoOrg, true, q.Limit, q.Position, allEnded, args)
 	}
-	return t.events(ctx, engine.NoOrg, staleEvents, sqltext.Upper(checked), sqltext.Upper(due), max(limit, 0))
+	if args[1] = sqltext.Bound(from); !behind {
+		args[1] = sqltext.FirstTime.Add(-time.Microsecond)
+	}
+	due := sqltext.EndOfTime
+	if !q.DueBefore.IsZero() {
+		due = q.DueBefore
+	}
+	return t.page(ctx, engine.NoOrg, true, q.Limit, q.Position, allOpen, append(args, sqltext.Upper(due)))
+}
+
+// overdueEvents is for a time and a limit. Its plan is kept like the plan of allEnded.
+const overdueEvents = "SELECT " + eventColumns + " FROM @.trigger_events WHERE wake_at < $1 AND " + eventNotDeleted +
+	" ORDER BY wake_at LIMIT $2"
+
+// Overdue implements [trigger.Store].
+func (t *Store) Overdue(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	return engine.ReadOf(ctx, t.db, engine.NoOrg, func(s *engine.Session) (events []trigger.Event, err error) {
+		err = s.Keep(func(rows pgx.Rows) error {
+			var r eventRow
+			if err := rows.Scan(r.to()...); err != nil {
+				return err
+			}
+			e, err := r.event()
+			events = append(events, e)
+			return err
+		}, overdueEvents, sqltext.Upper(before), max(limit, 0))
+		return events, err
+	})
 }

@@ -9,7 +9,7 @@ var Probe = struct {
 }{
 	map[string]string{
 		"list": listEvents + "51" + listEventsThen, "list of a source": listEventsOfSource + "51" + listEventsThen,
-		"list of a key": listEventsOfKey, "unqueued": unqueuedEvents, "stale": staleEvents, "prune": pruneUnkeyed, "prune keyed": pruneKeyed,
+		"list of a key": listEventsOfKey, "overdue": overdueEvents, "progress": progressOfEvents, "all failed": allEnded, "all open": allOpen, "prune": pruneUnkeyed, "prune keyed": pruneKeyed,
 		"count": countEvents, "count open": countOpenEvents, "list keys": keysAfter, "remove": triggerRemovals[3],
 		"get": eventByID, "get by key": eventByKey, "end": updateAndEnd[false].One, "key": keyByID,
 	},

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -22,12 +23,15 @@ const (
 
 	// progressColumns change with every attempt; contentColumns hardly ever do, and may be
 	// long.
-	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at, checked_at"
-	contentColumns  = "source, instructions, context, collection, idempotency_key, body_digest, trace"
+	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, due_at, wake_at, failures, superseded_by"
+	contentColumns  = "source, submitted_by, instructions, context, collection, idempotency_key, body_digest, trace, supersede_key, supersede_since"
 )
 
-// statuses are the statuses by the numbers that are stored. The schema knows 2 by heart.
-var statuses = [...]trigger.Status{trigger.StatusReceived, trigger.StatusProcessing, trigger.StatusCompleted, trigger.StatusFailed}
+// statuses are the statuses by the numbers that are stored. The schema has these, too.
+var statuses = [...]trigger.Status{
+	trigger.StatusReceived, trigger.StatusProcessing, trigger.StatusCompleted, trigger.StatusFailed,
+	trigger.StatusCancelled, trigger.StatusSuperseded,
+}
 
 // The numbers that statements name.
 const (
@@ -35,7 +39,11 @@ const (
 	processing = "1"
 	completed  = "2"
 	failed     = "3"
+	cancelled  = "4"
 )
+
+// numberOf returns the number of a status, -1 if there is no such status.
+func numberOf(s trigger.Status) int16 { return int16(slices.Index(statuses[:], s)) }
 
 // eventArgs returns the values of eventColumns. They are copies.
 func eventArgs(e *trigger.Event) ([]any, error) {
@@ -45,16 +53,26 @@ func eventArgs(e *trigger.Event) ([]any, error) {
 
 // appendProgress appends the values of progressColumns.
 func appendProgress(args []any, e *trigger.Event) ([]any, error) {
-	status := slices.Index(statuses[:], e.Status)
+	status := numberOf(e.Status)
 	if status < 0 {
 		return nil, fmt.Errorf("postgres: unknown status %q", e.Status)
 	}
-	var summary, data any
+	var summary, data, failures, supersededBy any
 	if e.Outcome != nil {
 		summary, data = sqltext.Bytes(e.Outcome.Summary), sqltext.BytesIf(e.Outcome.Data, len(e.Outcome.Data) > 0)
 	}
-	return append(args, int16(status), sqltext.Stamp(e.StartedAt), sqltext.Stamp(e.FinishedAt), int64(e.Attempts), sqltext.Bytes(e.LastError), summary, data,
-		int64(e.Generation), sqltext.Stamp(e.UnqueuedSince), sqltext.Stamp(e.DueAt), sqltext.Stamp(e.CheckedAt)), nil
+	if len(e.Failures) > 0 {
+		text, err := json.Marshal(e.Failures)
+		if err != nil {
+			return nil, fmt.Errorf("postgres: the attempts of an event: %w", err)
+		}
+		failures = text
+	}
+	if e.SupersededBy != uuid.Nil {
+		supersededBy = e.SupersededBy
+	}
+	return append(args, status, sqltext.Stamp(e.StartedAt), sqltext.Stamp(e.FinishedAt), int64(e.Attempts), sqltext.Bytes(e.LastError), summary, data,
+		int64(e.Generation), sqltext.Stamp(e.DueAt), sqltext.Stamp(e.WakeAt), failures, supersededBy), nil
 }
 
 // appendContent appends the values of contentColumns.
@@ -63,16 +81,18 @@ func appendContent(args []any, e *trigger.Event) []any {
 	if e.Collection != uuid.Nil {
 		collection = e.Collection
 	}
-	return append(args, sqltext.Bytes(e.Source), sqltext.Bytes(e.Instructions), sqltext.BytesIf(e.Context, len(e.Context) > 0), collection,
+	return append(args, sqltext.Bytes(e.Source), sqltext.Bytes(e.Actor), sqltext.Bytes(e.Instructions), sqltext.BytesIf(e.Context, len(e.Context) > 0), collection,
 		sqltext.BytesIf(e.IdempotencyKey, e.IdempotencyKey != ""), sqltext.BytesIf(e.BodyDigest[:], e.BodyDigest != [32]byte{}),
-		sqltext.BytesIf(sqltext.TraceText(e.Trace), e.Trace != nil))
+		sqltext.BytesIf(sqltext.TraceText(e.Trace), e.Trace != nil),
+		sqltext.BytesIf(e.SupersedeKey, e.SupersedeKey != ""), sqltext.Stamp(e.SupersedeSince))
 }
 
 // sameContent reports whether the values of contentColumns are equal.
 func sameContent(a, b *trigger.Event) bool {
-	return a.Source == b.Source && a.Instructions == b.Instructions && string(a.Context) == string(b.Context) &&
+	return a.Source == b.Source && a.Actor == b.Actor && a.Instructions == b.Instructions && string(a.Context) == string(b.Context) &&
 		a.Collection == b.Collection && a.IdempotencyKey == b.IdempotencyKey && a.BodyDigest == b.BodyDigest &&
-		maps.Equal(a.Trace, b.Trace) && (a.Trace == nil) == (b.Trace == nil)
+		maps.Equal(a.Trace, b.Trace) && (a.Trace == nil) == (b.Trace == nil) &&
+		a.SupersedeKey == b.SupersedeKey && a.SupersedeSince.Equal(b.SupersedeSince)
 }
 
 // eventRow is a row of eventColumns.
@@ -80,18 +100,18 @@ type eventRow struct {
 	e      trigger.Event
 	status int16
 
-	submitted, started, finished, unqueued, due, checked pgtype.Timestamptz
-	collection                                           pgtype.UUID
+	submitted, started, finished, due, wake, supersedeSince pgtype.Timestamptz
+	collection, supersededBy                                pgtype.UUID
 
-	org, lastError, summary, data, source, instructions, context, key, digest, trace []byte
+	org, lastError, summary, data, failures, source, actor, instructions, context, key, digest, trace, supersedeKey []byte
 }
 
 // to is where the row is scanned to.
 func (r *eventRow) to() []any {
 	return []any{&r.e.ID, &r.org, &r.submitted,
 		&r.status, &r.started, &r.finished, &r.e.Attempts, &r.lastError, &r.summary, &r.data,
-		&r.e.Generation, &r.unqueued, &r.due, &r.checked,
-		&r.source, &r.instructions, &r.context, &r.collection, &r.key, &r.digest, &r.trace}
+		&r.e.Generation, &r.due, &r.wake, &r.failures, &r.supersededBy,
+		&r.source, &r.actor, &r.instructions, &r.context, &r.collection, &r.key, &r.digest, &r.trace, &r.supersedeKey, &r.supersedeSince}
 }
 
 // event returns what was scanned.
@@ -102,13 +122,18 @@ func (r *eventRow) event() (e trigger.Event, err error) {
 	e = r.e
 	e.Organization, e.Status = string(r.org), statuses[r.status]
 	e.SubmittedAt, e.StartedAt, e.FinishedAt = sqltext.TimeOf(r.submitted), sqltext.TimeOf(r.started), sqltext.TimeOf(r.finished)
-	e.UnqueuedSince, e.DueAt, e.CheckedAt = sqltext.TimeOf(r.unqueued), sqltext.TimeOf(r.due), sqltext.TimeOf(r.checked)
-	e.LastError, e.Source, e.Instructions = string(r.lastError), string(r.source), string(r.instructions)
-	e.Context, e.IdempotencyKey = json.RawMessage(r.context), string(r.key)
-	e.Collection = r.collection.Bytes
+	e.DueAt, e.WakeAt, e.SupersedeSince = sqltext.TimeOf(r.due), sqltext.TimeOf(r.wake), sqltext.TimeOf(r.supersedeSince)
+	e.LastError, e.Source, e.Actor, e.Instructions = string(r.lastError), string(r.source), mortise.Actor(r.actor), string(r.instructions)
+	e.Context, e.IdempotencyKey, e.SupersedeKey = json.RawMessage(r.context), string(r.key), string(r.supersedeKey)
+	e.Collection, e.SupersededBy = r.collection.Bytes, r.supersededBy.Bytes
 	copy(e.BodyDigest[:], r.digest)
 	if r.summary != nil {
 		e.Outcome = &trigger.Outcome{Summary: string(r.summary), Data: json.RawMessage(r.data)}
+	}
+	if r.failures != nil {
+		if err := json.Unmarshal(r.failures, &e.Failures); err != nil {
+			return e, fmt.Errorf("postgres: the row of the event %s is damaged: its failures: %w", e.ID, err)
+		}
 	}
 	e.Trace, err = sqltext.TraceMap(r.trace)
 	return e, err

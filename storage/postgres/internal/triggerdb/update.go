@@ -16,19 +16,25 @@ import (
 
 // UpdateEvent implements [trigger.Store].
 func (t *Store) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	return t.update(ctx, org, id, update, nil, false)
+	alone := func(e *trigger.Event) ([]mortise.Job, error) { return nil, update(e) }
+	return t.update(ctx, org, id, alone, nil, false)
 }
 
-// UpdateEventAndRemove implements [trigger.TxStore].
-func (t *Store) UpdateEventAndRemove(
-	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+// UpdateEventAndJobs implements [trigger.TxStore].
+func (t *Store) UpdateEventAndJobs(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
-	return t.update(ctx, org, id, update, &l, dead)
+	held := &l
+	if l.Token == uuid.Nil {
+		held = nil
+	}
+	return t.update(ctx, org, id, update, held, dead)
 }
 
-// update changes an event, and ends the job that the lease holds, if there is one.
+// update changes an event, ends the job that the lease holds, if there is one, and adds the jobs
+// that update returns.
 func (t *Store) update(
-	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l *mortise.Lease, dead bool,
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) ([]mortise.Job, error), l *mortise.Lease, dead bool,
 ) error {
 	if done, err := t.updateTogether(ctx, org, id, update, l, dead); done || err != nil {
 		return err
@@ -38,14 +44,24 @@ func (t *Store) update(
 		if err != nil {
 			return err
 		}
-		to, err := from.change(update)
+		to, added, err := from.change(update)
 		if err != nil {
 			return err
 		}
-		if err := writeEvent(s, &from.event, to); err != nil || l == nil {
+		if err := writeEvent(s, &from.event, to); err != nil {
 			return err
 		}
-		return t.jobs.EndIn(s, l, dead)
+		if l != nil {
+			if err := t.jobs.EndIn(s, l, dead); err != nil {
+				return err
+			}
+		}
+		for i := range added {
+			if err := t.jobs.AddIn(s, &added[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -53,7 +69,7 @@ func (t *Store) update(
 // changed it meanwhile. So update holds up nobody, and the write is one of many. If done is
 // false, nothing is changed.
 func (t *Store) updateTogether(
-	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l *mortise.Lease, dead bool,
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) ([]mortise.Job, error), l *mortise.Lease, dead bool,
 ) (done bool, err error) {
 	if t.db.IsHosted(ctx) {
 		return false, nil
@@ -62,11 +78,11 @@ func (t *Store) updateTogether(
 	if err != nil {
 		return false, err
 	}
-	to, err := from.change(update)
+	to, added, err := from.change(update)
 	if err != nil {
 		return false, err
 	}
-	if !sameContent(&from.event, to) {
+	if len(added) > 0 || !sameContent(&from.event, to) {
 		return false, nil // it is seldom, and a key may be taken: that is the failure of one
 	}
 	statement, args := updateIfSame, []any{}
@@ -102,7 +118,7 @@ var (
 )
 
 var (
-	changeTypes   = strings.Fields("uuid bytea bigint smallint timestamptz timestamptz bigint bytea bytea bytea bigint timestamptz timestamptz timestamptz")
+	changeTypes   = strings.Fields("uuid bytea bigint " + progressTypes)
 	changeColumns = "id, organization, version, " + progressColumns
 
 	changeEvents = "UPDATE @.trigger_events SET version = trigger_events.version + 1, " + assignFrom("r", progressColumns) + " FROM r" +
@@ -130,14 +146,15 @@ func changeEvent(first int) string {
 		" AND " + eventNotDeleted
 }
 
-// change calls update with a copy, and returns what it leaves.
-func (v *versionedEvent) change(update func(*trigger.Event) error) (*trigger.Event, error) {
+// change calls update with a copy, and returns the event that it leaves, and its jobs.
+func (v *versionedEvent) change(update func(*trigger.Event) ([]mortise.Job, error)) (*trigger.Event, []mortise.Job, error) {
 	changed := v.event.Clone()
-	if err := update(&changed); err != nil {
-		return nil, err
+	added, err := update(&changed)
+	if err != nil {
+		return nil, nil, err
 	}
 	changed.ID, changed.Organization, changed.SubmittedAt = v.event.ID, v.event.Organization, v.event.SubmittedAt
-	return &changed, nil
+	return &changed, added, nil
 }
 
 // For the values of progressColumns and an ID. Content is written only if it has changed:

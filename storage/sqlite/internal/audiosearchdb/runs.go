@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -22,7 +21,7 @@ const (
 	// runChanges are those that an update of a run changes. It may change runRequest as
 	// well, which nobody does: most indexes are over that, and are left alone.
 	runChanges = "state, termination, message, done, total, attempts," +
-		" updated_at, started_at, finished_at, trace, due_at, checked_at," +
+		" updated_at, started_at, finished_at, trace, due_at, wake_at," +
 		" sound_done, sound_total, sound_speed"
 	runRequest = "actor, query, dataset"
 	runColumns = "id, organization, created_at, " + runRequest + ", " + runChanges
@@ -40,18 +39,7 @@ const (
 	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED'" +
 		" AND" + notGone + " WHERE organization = ?) LIMIT 1 OFFSET ?"
 
-	// For a limit, a time of being due, and one of checks. Runs that were never checked
-	// are few where anybody asks, and stand among all that have not ended.
-	staleRuns = "SELECT * FROM (" + neverChecked + ")" +
-		" UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT 0 + ?1"
-
-	neverChecked = runRow + " INDEXED BY audiosearch_runs_waiting" +
-		" WHERE state <> 'TERMINATED' AND checked_at IS NULL AND" + dueBefore + andOfKept +
-		" ORDER BY organization LIMIT 0 + ?1"
-	checkedRuns = runRow +
-		" WHERE state <> 'TERMINATED' AND checked_at < ?3 AND" + dueBefore + andOfKept +
-		" ORDER BY checked_at, id LIMIT 0 + ?1"
-	dueBefore = " (due_at IS NULL OR due_at < ?2)"
+	overdueRuns = runRow + " WHERE wake_at < ?" + andOfKept + " ORDER BY wake_at LIMIT 0 + ?"
 )
 
 // CreateRun implements [audiosearch.Runs].
@@ -191,17 +179,11 @@ func changeRun(t *file.Tx, org string, id int64, update func(*audiosearch.Run) e
 	return err
 }
 
-// StaleRuns implements [audiosearch.Runs].
-func (a *Store) StaleRuns(
-	ctx context.Context, checked, due time.Time, limit int,
-) ([]audiosearch.Run, error) {
-	dueBefore := int64(math.MaxInt64)
-	if !due.IsZero() {
-		dueBefore = file.CeilMicros(due)
-	}
+// Overdue implements [audiosearch.Runs].
+func (a *Store) Overdue(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
 	var runs []audiosearch.Run
-	args := []any{max(limit, 0), dueBefore, file.CeilMicros(checked)}
-	err := a.db.List(ctx, file.NoOrg, staleRuns, args, func(r *file.Row) error {
+	args := []any{file.CeilMicros(before), max(limit, 0)}
+	err := a.db.List(ctx, file.NoOrg, overdueRuns, args, func(r *file.Row) error {
 		runs = append(runs, audiosearch.Run{})
 		return scanRun(r, &runs[len(runs)-1])
 	})
@@ -225,7 +207,7 @@ func requestArgs(r *audiosearch.Run) ([]any, error) {
 func runArgs(r *audiosearch.Run) []any {
 	return []any{string(r.State), string(r.Termination), r.Message, r.Done, r.Total, r.Attempts,
 		file.Micros(r.UpdatedAt), file.Micros(r.StartedAt), file.Micros(r.FinishedAt), file.Text(tracetext.Format(r.Trace), r.Trace != nil),
-		file.Micros(r.DueAt), file.Micros(r.CheckedAt),
+		file.Micros(r.DueAt), file.Micros(r.WakeAt),
 		r.Sound.Done.Milliseconds(), r.Sound.Total.Milliseconds(), r.Sound.Speed}
 }
 
@@ -236,7 +218,7 @@ func scanRun(r *file.Row, run *audiosearch.Run) (err error) {
 		State: audiosearch.State(r.Text(6)), Termination: audiosearch.Termination(r.Text(7)),
 		Message: r.Text(8), Done: r.Number(9), Total: r.Number(10), Attempts: r.Number(11),
 		UpdatedAt: r.Moment(12), StartedAt: r.Moment(13), FinishedAt: r.Moment(14),
-		DueAt: r.Moment(16), CheckedAt: r.Moment(17),
+		DueAt: r.Moment(16), WakeAt: r.Moment(17),
 		Sound: audiosearch.SoundProgress{Done: r.Milliseconds(18), Total: r.Milliseconds(19), Speed: file.Cell[float64](r, 20)},
 	}
 	if !r.Null(15) {

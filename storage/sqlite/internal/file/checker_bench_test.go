@@ -24,8 +24,8 @@ func BenchmarkOpen(b *testing.B) {
 		size = 600 << 20
 	}
 	const rows = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 10000)" +
-		" INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, context, status, attempts, last_error, outcome_summary, generation, due_at)" +
-		" SELECT randomblob(16), 'org' || (i % 10), i, 'api', hex(randomblob(200)), hex(randomblob(200)), 2, 1, '', '', 0, i FROM n"
+		" INSERT INTO trigger_events (id, organization, submitted_at, source, submitted_by, instructions, context, status, attempts, last_error, outcome_summary, generation, due_at)" +
+		" SELECT randomblob(16), 'org' || (i % 10), i, 'api', '', hex(randomblob(200)), hex(randomblob(200)), 2, 1, '', '', 0, i FROM n"
 	for bytes := int64(0); bytes < size; {
 		require.NoError(b, db.Write(b.Context(), func(tx *Tx) error {
 			if _, err := tx.Exec(rows); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/file"
 )
 
-// Jobs implements [mortise.Leases], [mortise.Sharer] and [leases.JobNotifier].
+// Jobs implements [mortise.JobTable], [mortise.Sharer] and [leases.JobNotifier].
 type Jobs struct {
 	db      *file.File
 	now     func() time.Time
@@ -25,7 +25,7 @@ type Jobs struct {
 }
 
 var (
-	_ mortise.Leases     = (*Jobs)(nil)
+	_ mortise.JobTable   = (*Jobs)(nil)
 	_ mortise.Sharer     = (*Jobs)(nil)
 	_ leases.JobNotifier = (*Jobs)(nil)
 )
@@ -75,7 +75,8 @@ const (
 
 	cancelJob  = "DELETE FROM mortise_jobs" + jobByID + " AND token IS NULL"
 	extendJob  = "UPDATE mortise_jobs SET claimable_at = ?" + jobHeld
-	releaseJob = "UPDATE mortise_jobs SET claimable_at = ?, token = NULL, ready = 0, seq = (SELECT max(seq) + 1 FROM mortise_jobs)" + jobHeld
+	releaseJob = "UPDATE mortise_jobs SET claimable_at = ?, token = NULL, ready = 0, seq = " + nextSeq + jobHeld
+	nextSeq    = "(SELECT max(seq) + 1 FROM mortise_jobs)"
 	removeJob  = "DELETE FROM mortise_jobs" + jobHeld
 	buryJob    = "UPDATE mortise_jobs SET dead = 1, token = NULL" + jobHeld
 )
@@ -107,15 +108,20 @@ func (t *Jobs) AddIn(tx *file.Tx, n *NewJob) error {
 	}
 	added, err := tx.Exec(insertJob, n.job.ID, n.job.Kind, n.job.Organization, at, ready, n.trace)
 	if added > 0 {
-		told := file.MemoryOf[toldOf](tx.Shared())
-		tx.OnCommit(func() {
-			if told.kind != n.job.Kind {
-				told.kind = n.job.Kind
-				t.added.notify(told.kind)
-			}
-		})
+		t.tell(tx, n.job.Kind)
 	}
 	return err
+}
+
+// tell wakes the listeners when a transaction ends that has made a job claimable.
+func (t *Jobs) tell(tx *file.Tx, kind string) {
+	told := file.MemoryOf[toldOf](tx.Shared())
+	tx.OnCommit(func() {
+		if told.kind != kind {
+			told.kind = kind
+			t.added.notify(kind)
+		}
+	})
 }
 
 // toldOf is the last kind of job for which a transaction has woken the listeners.

@@ -109,7 +109,7 @@ func TestBodiesGoWithTheirEvents(t *testing.T) {
 	}
 
 	attempt(t, tables, &other)
-	removed, _, err := tables.Prune(t.Context(), other.SubmittedAt.Add(time.Second), other.SubmittedAt.Add(time.Second), 10)
+	removed, _, err := tables.Prune(t.Context(), trigger.StatusCompleted, other.SubmittedAt.Add(time.Second), other.SubmittedAt.Add(time.Second), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
 	require.Zero(t, bodies(db, t))

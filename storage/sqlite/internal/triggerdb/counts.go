@@ -16,7 +16,8 @@ const (
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + received + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " LIMIT 0 + ?2))," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " LIMIT 0 + ?2))," +
-		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT 0 + ?2))" +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT 0 + ?2))," +
+		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + cancelled + " LIMIT 0 + ?2))" +
 		" WHERE " + triggerNotDeleted
 
 	// For a limit.
@@ -27,14 +28,17 @@ const (
 		" (SELECT min(due_at)" + openEvents + received + " AND due_at IS NOT NULL)"
 
 	eventsOfStatus = " FROM trigger_events INDEXED BY trigger_events_status WHERE organization = ?1 AND status = "
-	openEvents     = " FROM trigger_events INDEXED BY trigger_events_open WHERE status <> " + completed + " AND status = "
+	openEvents     = " FROM trigger_events INDEXED BY trigger_events_open WHERE " + isOpen + " AND status = "
+
+	// isOpen is the condition of trigger_events_open, word by word.
+	isOpen = "status <> 2 AND status < 4"
 )
 
 // Counts implements [trigger.Counter].
 func (t *Store) Counts(ctx context.Context, org string, most int) (counts trigger.Counts, err error) {
 	err = t.db.List(ctx, org, countEvents, []any{org, most + 1}, func(r *file.Row) error {
 		for i, count := range []*mortise.Count{
-			&counts.Waiting, &counts.Running, &counts.Completed, &counts.Failed,
+			&counts.Waiting, &counts.Running, &counts.Completed, &counts.Failed, &counts.Cancelled,
 		} {
 			*count = mortise.CountUpTo(r.Number(i), most)
 		}

@@ -23,10 +23,10 @@ func manyEvents(t testing.TB, n int) *DB {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	const rows = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)" +
 		" INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, status," +
-		" attempts, last_error, generation, due_at)" +
+		" attempts, last_error, generation, submitted_by, due_at)" +
 		" SELECT unhex(printf('%032x', i)), 'org' || (i % 10), 1 + i, 'api', 'Document the --json flag.'," +
 		" CASE i / 10 % 10 WHEN 0 THEN 0 WHEN 1 THEN 0 WHEN 2 THEN 1 WHEN 3 THEN 3 WHEN 4 THEN 3 ELSE 2 END," +
-		" 0, '', 0, iif(i / 10 % 10 = 0, NULL, 2 * i) FROM n"
+		" 0, '', 0, '', iif(i / 10 % 10 = 0, NULL, 2 * i) FROM n"
 	require.NoError(t, db.Write(t.Context(), func(tx *file.Tx) error {
 		_, err := tx.Exec(rows, n)
 		return err

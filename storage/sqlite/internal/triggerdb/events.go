@@ -17,23 +17,33 @@ import (
 )
 
 const (
-	insertEvent = "INSERT INTO trigger_events (" + eventColumns +
-		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 	insertBody = "INSERT INTO trigger_bodies (event, instructions, context) VALUES (?,?,?)"
 
 	versionOfEvent = "SELECT version FROM trigger_events WHERE id = ?"
 
 	releaseKey = "UPDATE trigger_events SET idempotency_key = NULL, version = version + 1 WHERE id = ?"
 
-	updateContent = "UPDATE trigger_events SET (" + contentColumns + ", version) = (?,?,?,?,?,?,?,?, version + 1) WHERE id = ?"
+	updateContent = "UPDATE trigger_events SET (" + contentColumns + ", version) = (?,?,?,?,?,?,?,?,?,?,?, version + 1) WHERE id = ?"
 	removeBody    = "DELETE FROM trigger_bodies WHERE event = ?"
 )
 
 var (
-	eventByID  = eventAnyID + " AND " + eventNotDeleted
-	eventAnyID = "SELECT " + eventFields("trigger_events") + ", version FROM trigger_events WHERE id = ?"
+	eventByID      = eventAnyID + " AND " + eventNotDeleted
+	eventAnyID     = "SELECT " + eventFields("trigger_events") + ", version FROM trigger_events WHERE id = ?"
+	insertEvent    = insertEventOf(0)
+	insertNewEvent = insertEventOf(unsetCount)
+
 	eventByKey = "SELECT " + eventFields("trigger_events") + " FROM trigger_events WHERE organization = ? AND idempotency_key = ?"
 )
+
+// insertEventOf is for the values of eventColumns, but for the last ones, which stay NULL: a value
+// that a statement does not bind costs nothing.
+func insertEventOf(unset int) string {
+	columns := strings.Split(eventColumns, ", ")
+	columns = columns[:len(columns)-unset]
+	return "INSERT INTO trigger_events (" + strings.Join(columns, ", ") +
+		") VALUES (?" + strings.Repeat(",?", len(columns)-1) + ") ON CONFLICT DO NOTHING"
+}
 
 // CreateEvent implements [trigger.Store].
 func (t *Store) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
@@ -119,7 +129,11 @@ func (c *creation) do(t *file.Tx) error {
 
 // insert inserts the event, unless another one stands in its way.
 func (c *creation) insert(t *file.Tx) error {
-	changed, err := t.Exec(insertEvent, c.args...)
+	statement, args := insertEvent, c.args
+	if set := len(args) - unsetCount; !slices.ContainsFunc(args[set:], func(a any) bool { return a != nil }) {
+		statement, args = insertNewEvent, args[:set]
+	}
+	changed, err := t.Exec(statement, args...)
 	if c.created = changed == 1; err == nil && c.created && c.body != nil {
 		_, err = t.Exec(insertBody, c.body...)
 	}
@@ -155,23 +169,6 @@ func (t *Store) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Ev
 	return e, nil
 }
 
-// events lists events.
-func (t *Store) events(ctx context.Context, org, query string, args ...any) ([]trigger.Event, error) {
-	var events []trigger.Event
-	err := t.db.List(ctx, org, query, args, func(r *file.Row) error {
-		var e trigger.Event
-		if err := scanEvent(r, &e); err != nil {
-			return err
-		}
-		events = append(events, e)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return events, nil
-}
-
 // CreateEventAndAdd implements [trigger.TxStore].
 func (t *Store) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
 	c, err := newCreation(&e, keySince)
@@ -196,16 +193,34 @@ func (t *Store) UpdateEvent(ctx context.Context, org string, id uuid.UUID, updat
 	return t.db.Write(ctx, func(tx *file.Tx) error { return updateEvent(tx, org, id, update) })
 }
 
-// UpdateEventAndRemove implements [trigger.TxStore].
-func (t *Store) UpdateEventAndRemove(
-	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+// UpdateEventAndJobs implements [trigger.TxStore].
+func (t *Store) UpdateEventAndJobs(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
 	return t.db.Write(ctx, func(tx *file.Tx) error {
-		if err := updateEvent(tx, org, id, update); err != nil {
+		var added []*jobs.NewJob
+		err := updateEvent(tx, org, id, func(e *trigger.Event) error {
+			list, err := update(e)
+			added = nil
+			for i := range list {
+				added = append(added, jobs.NewJobOf(&list[i]))
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		_, err := t.jobs.EndIn(tx, &l, dead)
-		return err
+		if l.Token != uuid.Nil {
+			if _, err := t.jobs.EndIn(tx, &l, dead); err != nil {
+				return err
+			}
+		}
+		for _, j := range added {
+			if err := t.jobs.AddIn(tx, j); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -316,8 +331,8 @@ type progressUpdate struct {
 // row is written anew as a whole.
 var (
 	progressNames  = strings.Split(progressColumns, ", ")
-	progressAlways = []int{1, 3, 7}                                  // started_at, attempts, generation
-	progressParts  = [...][]int{{0}, {2}, {4, 5, 6}, {8}, {9}, {10}} // the places of columns that are named together
+	progressAlways = []int{1, 3, 6}                                      // attempts, generation, started_at
+	progressParts  = [...][]int{{0}, {4}, {5}, {7}, {2, 8, 9}, {10, 11}} // the places of columns that are named together
 
 	progressStatements = newProgressStatements() // by the set of progressParts that they write
 )
@@ -347,7 +362,7 @@ func (u *progressUpdate) compare(kept, changed *trigger.Event) error {
 		return err
 	}
 	after, err := appendProgress(new[:0], changed)
-	if err != nil || slices.Equal(before, after) {
+	if err != nil || slices.EqualFunc(before, after, sameValue) {
 		return err
 	}
 	set := 0
@@ -356,7 +371,7 @@ func (u *progressUpdate) compare(kept, changed *trigger.Event) error {
 		u.args = append(u.args, after[c])
 	}
 	for i, part := range progressParts {
-		if slices.ContainsFunc(part, func(c int) bool { return before[c] != after[c] }) {
+		if slices.ContainsFunc(part, func(c int) bool { return !sameValue(before[c], after[c]) }) {
 			set |= 1 << i
 			for _, c := range part {
 				u.args = append(u.args, after[c])
@@ -367,51 +382,45 @@ func (u *progressUpdate) compare(kept, changed *trigger.Event) error {
 	return nil
 }
 
-var unqueuedEvents = "SELECT " + eventFields("trigger_events") + " FROM trigger_events WHERE unqueued_since < ? AND status = " + received +
-	" AND " + eventNotDeleted +
-	" ORDER BY unqueued_since, submitted_at, id LIMIT 0 + ?"
+// progressOfEvents is for an idList.
+const progressOfEvents = "SELECT trigger_events.id, status, generation FROM json_each(?)" +
+	" CROSS JOIN trigger_events ON trigger_events.id = unhex(value) WHERE " + eventNotDeleted
 
-// Unqueued implements [trigger.Unfinished].
-func (t *Store) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-	return t.events(ctx, file.NoOrg, unqueuedEvents, file.CeilMicros(before), max(limit, 0))
-}
-
-// Of an event that was stored together with its job checked_at is NULL, and no index has
-// it. It is found by the job. So these cost nothing where the jobs stand in this
-// database, and nobody asks.
-var (
-	staleTogether = "SELECT " + eventFields("e") + " FROM mortise_jobs AS j CROSS JOIN trigger_events AS e ON e.id = " + eventIDOfJob +
-		" WHERE j.kind = '" + trigger.JobKind + "' AND j.dead = 0 AND ?1 IS NOT NULL AND e.checked_at IS NULL AND " + staleEvent + " LIMIT 0 + ?3"
-	staleChecked = "SELECT " + eventFields("e") + " FROM trigger_events AS e" +
-		" WHERE checked_at < ?1 AND " + staleEvent + " ORDER BY checked_at LIMIT 0 + ?3"
-	staleEvent = "e.status < " + completed + " AND e.unqueued_since IS NULL AND (?2 IS NULL OR e.due_at IS NULL OR e.due_at < ?2)" +
-		" AND NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = e.organization)"
-	eventIDOfJob = "unhex(substr(j.id, 1, 36), '-')"
-)
-
-// Stale implements [trigger.Unfinished].
-func (t *Store) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
-	args := []any{nil, nil, max(limit, 0)}
-	if !checked.IsZero() {
-		args[0] = file.CeilMicros(checked)
-	}
-	if !due.IsZero() {
-		args[1] = file.CeilMicros(due)
-	}
-	found, err := t.events(ctx, file.NoOrg, staleTogether, args...)
-	if err != nil || len(found) >= limit {
-		return found, err
-	}
-	args[2] = limit - len(found)
-	rest, err := t.events(ctx, file.NoOrg, staleChecked, args...)
+// Progress implements [trigger.Store].
+func (t *Store) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]trigger.Progress, error) {
+	found := make(map[uuid.UUID]trigger.Progress, len(ids))
+	err := t.db.Find(ctx, file.NoOrg, progressOfEvents, []any{idList(ids)}, func(r *file.Row) error {
+		var id uuid.UUID
+		r.Blob(0, id[:])
+		status, err := statusOf(r, 1)
+		found[id] = trigger.Progress{Status: status, Generation: r.Number(2)}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return append(found, rest...), nil
+	return found, nil
 }
 
-// pruning removes events of a kind, and their dead jobs. Both statements are for a time and
-// a limit.
+var overdueEvents = "SELECT " + eventFields("trigger_events") + " FROM trigger_events WHERE wake_at < ?" +
+	" AND " + eventNotDeleted + " ORDER BY wake_at LIMIT 0 + ?"
+
+// Overdue implements [trigger.Store].
+func (t *Store) Overdue(ctx context.Context, before time.Time, limit int) (events []trigger.Event, err error) {
+	err = t.db.List(ctx, file.NoOrg, overdueEvents, []any{file.CeilMicros(before), max(limit, 0)}, func(r *file.Row) error {
+		var e trigger.Event
+		err := scanEvent(r, &e)
+		events = append(events, e)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// pruning removes events of a kind, and their dead jobs. Both statements are for a status, a
+// time and a limit.
 type pruning struct{ jobs, events string }
 
 var (
@@ -420,7 +429,7 @@ var (
 )
 
 func newPruning(kind string) *pruning {
-	pruned := "SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " AND " + kind +
+	pruned := "SELECT id FROM trigger_events WHERE status = ? AND finished_at < ? AND " + kind +
 		" ORDER BY finished_at, id LIMIT 0 + ?"
 	return &pruning{
 		// The jobs of an event are neighbours: '.' follows '-'.
@@ -433,14 +442,20 @@ func newPruning(kind string) *pruning {
 const idText = "lower(substr(hex(id),1,8)||'-'||substr(hex(id),9,4)||'-'||substr(hex(id),13,4)||'-'||substr(hex(id),17,4)||'-'||substr(hex(id),21))"
 
 // Prune implements [trigger.Pruner].
-func (t *Store) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (n int, more bool, err error) {
+func (t *Store) Prune(
+	ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int,
+) (n int, more bool, err error) {
+	number := -1 // which no event has
+	if status.Finished() {
+		number = slices.Index(statuses[:], status)
+	}
 	limit = min(limit, file.PruneStep)
 	removed := 0
 	err = t.db.Write(ctx, func(tx *file.Tx) (err error) {
-		if removed, err = pruneEvents(tx, pruneUnkeyed, before, limit); err != nil || removed == limit {
+		if removed, err = pruneEvents(tx, pruneUnkeyed, number, before, limit); err != nil || removed == limit {
 			return err
 		}
-		keyed, err := pruneEvents(tx, pruneKeyed, keyedBefore, limit-removed)
+		keyed, err := pruneEvents(tx, pruneKeyed, number, keyedBefore, limit-removed)
 		removed += keyed
 		return err
 	})
@@ -450,10 +465,10 @@ func (t *Store) Prune(ctx context.Context, before, keyedBefore time.Time, limit 
 	return removed, removed == limit, nil
 }
 
-func pruneEvents(t *file.Tx, p *pruning, before time.Time, limit int) (removed int, err error) {
-	if _, err = t.Exec(p.jobs, file.CeilMicros(before), limit); err != nil {
+func pruneEvents(t *file.Tx, p *pruning, status int, before time.Time, limit int) (removed int, err error) {
+	if _, err = t.Exec(p.jobs, status, file.CeilMicros(before), limit); err != nil {
 		return 0, err
 	}
-	n, err := t.Exec(p.events, file.CeilMicros(before), limit)
+	n, err := t.Exec(p.events, status, file.CeilMicros(before), limit)
 	return int(n), err
 }

@@ -19,23 +19,88 @@ func (t *Store) ListEvents(ctx context.Context, org string, q trigger.EventQuery
 	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
+	compare := func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) }
+	return t.page(ctx, org, statement, args, q.Limit, (*trigger.Event).Position, compare)
+}
+
+// page runs a statement that ends with eventsOfPage. place is where an event is in the list.
+// compare does not call it: the events of a call through a variable are allocated.
+func (t *Store) page(
+	ctx context.Context, org, statement string, args []any, limit int,
+	place func(*trigger.Event) mortise.Position, compare func(a, b trigger.Event) int,
+) (mortise.Page[trigger.Event], error) {
 	var events []trigger.Event
 	found := 0
-	err = t.db.List(ctx, org, statement, args, func(r *file.Row) error {
-		var e trigger.Event
-		err := scanEvent(r, &e)
-		events, found = append(events, e), r.Number(foundField)
-		return err
+	err := t.db.List(ctx, org, statement, args, func(r *file.Row) error {
+		if events == nil {
+			found = r.Number(foundField)
+			events = make([]trigger.Event, 0, found)
+		}
+		events = append(events, trigger.Event{})
+		return scanEvent(r, &events[len(events)-1])
 	})
 	if err != nil {
 		return mortise.Page[trigger.Event]{}, err
 	}
-	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
-	page := mortise.Page[trigger.Event]{Items: events[:min(q.Limit, len(events))]}
+	slices.SortFunc(events, compare)
+	page := mortise.Page[trigger.Event]{Items: events[:min(limit, len(events))]}
 	if n := len(page.Items); n < found {
-		page.Next = page.Items[n-1].Position().Cursor()
+		page.Next = place(&page.Items[n-1]).Cursor()
 	}
 	return page, nil
+}
+
+// allEnded and allOpen are for a status, the place behind which the page begins, a limit and
+// bytes; allOpen then for a time before which the events are due.
+var (
+	allEnded = "WITH page AS MATERIALIZED (" +
+		endedIn + "trigger_events_finished WHERE idempotency_key IS NULL" + endedBefore + " UNION ALL " +
+		endedIn + "trigger_events_finished_keyed WHERE idempotency_key IS NOT NULL" + endedBefore +
+		" ORDER BY at DESC, id DESC LIMIT 0 + ?4)" + newestOfPage + "?5"
+
+	allOpen = "WITH page AS MATERIALIZED (" +
+		"SELECT rowid AS found, due_at AS at, id FROM trigger_events INDEXED BY trigger_events_open WHERE " + isOpen + " AND status = ?1" +
+		" AND (due_at, id) > (?2, ?3) AND due_at < ?6 AND " + eventNotDeleted +
+		" ORDER BY at, id LIMIT 0 + ?4)" + oldestOfPage + "?5"
+)
+
+const (
+	endedIn     = "SELECT rowid AS found, finished_at AS at, id FROM trigger_events INDEXED BY "
+	endedBefore = " AND status = ?1 AND finished_at IS NOT NULL AND (finished_at, id) < (?2, ?3) AND " + eventNotDeleted
+)
+
+// AllEvents implements [trigger.Store].
+func (t *Store) AllEvents(ctx context.Context, q trigger.AllQuery) (mortise.Page[trigger.Event], error) {
+	at, id, behind, err := pages.ByUUID(q.After)
+	if err != nil {
+		return mortise.Page[trigger.Event]{}, err
+	}
+	statement, ended, from := allOpen, q.Status.Finished(), int64(math.MinInt64)
+	compare := func(a, b trigger.Event) int { return q.Position(&a).Compare(q.Position(&b)) }
+	if ended {
+		statement, from = allEnded, math.MaxInt64
+		compare = func(a, b trigger.Event) int { return q.Position(&b).Compare(q.Position(&a)) }
+	}
+	if behind {
+		from = at.UnixMicro()
+	}
+	args := []any{slices.Index(statuses[:], q.Status), from, id[:], q.Limit + 1, bytesOrAll(q.Bytes)}
+	if !ended {
+		due := int64(math.MaxInt64)
+		if !q.DueBefore.IsZero() {
+			due = file.CeilMicros(q.DueBefore)
+		}
+		args = append(args, due)
+	}
+	return t.page(ctx, file.NoOrg, statement, args, q.Limit, q.Position, compare)
+}
+
+// bytesOrAll returns the bytes that end a page.
+func bytesOrAll(bytes int) int {
+	if bytes <= 0 {
+		return math.MaxInt
+	}
+	return bytes
 }
 
 // listStatement returns the query of ListEvents, which looks for one event more than the
@@ -73,7 +138,7 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	case behind:
 		and("(submitted_at, id) < (" + bind(at.UnixMicro()) + ", " + bind(id[:]) + ")")
 	}
-	const columns = "SELECT rowid AS found, submitted_at, id FROM trigger_events WHERE "
+	const columns = "SELECT rowid AS found, submitted_at AS at, id FROM trigger_events WHERE "
 	var listings []string
 	switch {
 	case q.Status != "": // -1, which no event has, if there is no such status
@@ -86,21 +151,26 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 			listings = append(listings, columns+strings.Join(where, " AND ")+" AND status = "+strconv.Itoa(status))
 		}
 	}
-	page := strings.Join(listings, " UNION ALL ") + " ORDER BY submitted_at DESC, id DESC LIMIT 0 + " + bind(q.Limit+1)
-	most := q.Bytes
-	if most <= 0 {
-		most = math.MaxInt
-	}
-	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage + bind(most), args, nil
+	page := strings.Join(listings, " UNION ALL ") + " ORDER BY at DESC, id DESC LIMIT 0 + " + bind(q.Limit+1)
+	return "WITH page AS MATERIALIZED (" + page + ")" + newestOfOrg + bind(bytesOrAll(q.Bytes)), args, nil
 }
 
-// eventsOfPage reads the events of a table "page" of rowids, until their sizes reach the bytes
-// that follow. Each row has the number of rowids, too.
-var eventsOfPage = ", sized AS MATERIALIZED (SELECT found, count(*) OVER () AS n," +
-	" sum(" + eventSize + ") OVER (ORDER BY p.submitted_at DESC, p.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before" +
-	" FROM page p CROSS JOIN trigger_events ON trigger_events.rowid = found)" +
-	" SELECT " + eventFields("e") + ", n" +
-	" FROM sized CROSS JOIN trigger_events e ON e.rowid = found WHERE " + triggerNotDeleted + " AND ifnull(before, 0) < "
+// These read the events of a table "page" of rowids, in its order, until their sizes reach the
+// bytes that follow. Each row has the number of rowids, too. newestOfOrg is for a list of the
+// organization ?1.
+var (
+	newestOfOrg  = eventsOfPage(" DESC", triggerNotDeleted+" AND ")
+	newestOfPage = eventsOfPage(" DESC", "")
+	oldestOfPage = eventsOfPage("", "")
+)
+
+func eventsOfPage(direction, condition string) string {
+	return ", sized AS MATERIALIZED (SELECT found, count(*) OVER () AS n," +
+		" sum(" + eventSize + ") OVER (ORDER BY p.at" + direction + ", p.id" + direction + " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before" +
+		" FROM page p CROSS JOIN trigger_events ON trigger_events.rowid = found)" +
+		" SELECT " + eventFields("e") + ", n" +
+		" FROM sized CROSS JOIN trigger_events e ON e.rowid = found WHERE " + condition + "ifnull(before, 0) < "
+}
 
 // foundField is the column behind eventFields there.
-const foundField = 21
+const foundField = 25

@@ -2,6 +2,8 @@ package triggerdb
 
 import (
 	"encoding/hex"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,7 +37,10 @@ type recentEvent struct {
 
 // worthKeeping reports whether an event is to be kept: it is neither finished nor large.
 func worthKeeping(e *trigger.Event) bool {
-	size := len(e.Source) + len(e.IdempotencyKey) + len(e.LastError)
+	size := len(e.Source) + len(e.Actor) + len(e.IdempotencyKey) + len(e.SupersedeKey) + len(e.LastError)
+	for i := range e.Failures {
+		size += len(e.Failures[i].Error)
+	}
 	for k, v := range e.Trace {
 		size += len(k) + len(v)
 	}
@@ -49,6 +54,7 @@ func newVersioned(e *trigger.Event, version int) *versionedEvent {
 		return nil
 	}
 	v := &versionedEvent{e.Clone(), version}
+	v.event.Failures = failuresAsRead(e.Failures)
 	v.round()
 	return v
 }
@@ -60,7 +66,10 @@ func (v *versionedEvent) next(changed *trigger.Event) *versionedEvent {
 		return nil
 	}
 	next := &versionedEvent{*changed, v.version + 1}
-	next.event.Context, next.event.Trace = v.event.Context, v.event.Trace
+	next.event.Context, next.event.Trace, next.event.Failures = v.event.Context, v.event.Trace, v.event.Failures
+	if !slices.Equal(changed.Failures, v.event.Failures) {
+		next.event.Failures = failuresAsRead(changed.Failures)
+	}
 	next.round()
 	return next
 }
@@ -68,12 +77,22 @@ func (v *versionedEvent) next(changed *trigger.Event) *versionedEvent {
 // round makes the times what a read gives.
 func (v *versionedEvent) round() {
 	for _, at := range []*time.Time{
-		&v.event.SubmittedAt, &v.event.StartedAt, &v.event.FinishedAt, &v.event.UnqueuedSince, &v.event.DueAt, &v.event.CheckedAt,
+		&v.event.SubmittedAt, &v.event.StartedAt, &v.event.FinishedAt, &v.event.DueAt, &v.event.WakeAt, &v.event.SupersedeSince,
 	} {
 		if !at.IsZero() {
 			*at = time.UnixMicro(at.UnixMicro()).UTC()
 		}
 	}
+}
+
+// failuresAsRead returns failures as a read gives them. If they cannot be stored, the write says
+// so.
+func failuresAsRead(failures []trigger.Attempt) (read []trigger.Attempt) {
+	if len(failures) > 0 {
+		text, _ := json.Marshal(failures)
+		_ = json.Unmarshal(text, &read)
+	}
+	return read
 }
 
 // take returns an event that is kept, and keeps it no longer, or nil.
@@ -129,31 +148,27 @@ func ReadAhead(t *file.Tx, leases []mortise.Lease) error {
 	if t.Hosted() {
 		return nil
 	}
-	recent, list, n := recentOf(t), []byte{'['}, 0
+	recent := recentOf(t)
+	var ids []uuid.UUID
 	for i := range leases {
 		j := &leases[i].Job
-		if j.Kind != trigger.JobKind || len(j.ID) < idLength || n == maxReadAhead {
+		if j.Kind != trigger.JobKind || len(j.ID) < idLength || len(ids) == maxReadAhead {
 			continue
 		}
-		id, err := uuid.Parse(j.ID[:idLength])
-		if err != nil || recent.has(id) {
-			continue
+		if id, err := uuid.Parse(j.ID[:idLength]); err == nil && !recent.has(id) {
+			ids = append(ids, id)
 		}
-		if n++; n > 1 {
-			list = append(list, ',')
-		}
-		list = append(hex.AppendEncode(append(list, '"'), id[:]), '"')
 	}
-	if n == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
-	events := make([]*versionedEvent, 0, n)
+	events := make([]*versionedEvent, 0, len(ids))
 	t.OnCommit(func() {
 		for _, v := range events {
 			recent.put(v)
 		}
 	})
-	return t.Query(claimedEvents, []any{string(append(list, ']'))}, func(r *file.Row) error {
+	return t.Query(claimedEvents, []any{idList(ids)}, func(r *file.Row) error {
 		v := &versionedEvent{version: r.Number(versionField)}
 		err := scanEvent(r, &v.event)
 		// Only a change of a damaged row is to fail.
@@ -162,6 +177,18 @@ func ReadAhead(t *file.Tx, leases []mortise.Lease) error {
 		}
 		return nil
 	})
+}
+
+// idList returns a JSON list of IDs, in hexadecimal.
+func idList(ids []uuid.UUID) string {
+	list := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(hex.AppendEncode(append(list, '"'), id[:]), '"')
+	}
+	return string(append(list, ']'))
 }
 
 // idLength is that of an event's ID as a text, with which the ID of its job begins.

@@ -44,12 +44,18 @@ func TestRecentEventsAreAsRead(t *testing.T) {
 	tables := db.trigger
 	at := time.Date(2026, 11, 22, 1, 2, 3, 456_789, time.FixedZone("", 3600)) // 456.789 microseconds
 	for name, change := range map[string]func(e *trigger.Event){
-		"nothing":        func(*trigger.Event) {},
-		"SubmittedAt":    func(e *trigger.Event) { e.SubmittedAt = at },
-		"StartedAt":      func(e *trigger.Event) { e.StartedAt = at },
-		"UnqueuedSince":  func(e *trigger.Event) { e.UnqueuedSince = at },
-		"DueAt":          func(e *trigger.Event) { e.DueAt = at },
-		"CheckedAt":      func(e *trigger.Event) { e.CheckedAt = at },
+		"nothing":      func(*trigger.Event) {},
+		"SubmittedAt":  func(e *trigger.Event) { e.SubmittedAt = at },
+		"StartedAt":    func(e *trigger.Event) { e.StartedAt = at },
+		"DueAt":        func(e *trigger.Event) { e.DueAt = at },
+		"WakeAt":       func(e *trigger.Event) { e.WakeAt = at },
+		"Actor":        func(e *trigger.Event) { e.Actor = "ann\x00\xff" },
+		"SupersedeKey": func(e *trigger.Event) { e.SupersedeKey, e.SupersedeSince = "k\x00", at },
+		"SupersededBy": func(e *trigger.Event) { e.SupersededBy = uuid.UUID{5} },
+		"Failures": func(e *trigger.Event) {
+			e.Failures = []trigger.Attempt{{Number: 1, StartedAt: at, Error: "a\x00\xff"}, {Number: 2, EndedAt: at.UTC()}}
+		},
+		"empty Failures": func(e *trigger.Event) { e.Failures = []trigger.Attempt{} },
 		"FinishedAt":     func(e *trigger.Event) { e.FinishedAt = at },
 		"Status":         func(e *trigger.Event) { e.Status = trigger.StatusProcessing },
 		"Context":        func(e *trigger.Event) { e.Context = json.RawMessage(`{"m":2}`) },
@@ -124,11 +130,30 @@ func TestRecentEventOfAnotherProcess(t *testing.T) {
 			e.Status, e.FinishedAt = trigger.StatusFailed, e.SubmittedAt
 			return nil
 		}))
-		_, _, err = others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
+		_, _, err = others.Prune(t.Context(), trigger.StatusFailed, e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
 		require.NoError(t, err)
 		err = tables.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error { e.Attempts++; return nil })
 		require.ErrorIs(t, err, mortise.ErrNotFound, "%s: it was removed meanwhile", name)
 	}
+}
+
+// TestJobsOfTheLastUpdate: of an update that is called again, because another process has
+// changed the event, the jobs of the last call are added.
+func TestJobsOfTheLastUpdate(t *testing.T) {
+	path := filetest.EmptyFile(t)
+	db, others := openTrigger(t, path), openTrigger(t, path).trigger
+	e := someEvent()
+	_, _, err := db.trigger.CreateEvent(t.Context(), e, time.Time{})
+	require.NoError(t, err)
+	require.NoError(t, others.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error { e.Generation = 7; return nil }))
+	require.NoError(t, db.trigger.UpdateEventAndJobs(t.Context(), "acme", e.ID, func(e *trigger.Event) ([]mortise.Job, error) {
+		e.Generation++
+		return []mortise.Job{e.Job()}, nil
+	}, mortise.Lease{}, false))
+	leases := take(t, db)
+	require.Len(t, leases, 1)
+	e.Generation = 8
+	require.Equal(t, e.Job().ID, leases[0].Job.ID)
 }
 
 // TestRecentEventCreatedAgain: an event that another process has removed, and then created
@@ -140,7 +165,7 @@ func TestRecentEventCreatedAgain(t *testing.T) {
 	_, _, err := tables.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)
 	attempt(t, others, &e)
-	removed, _, err := others.Prune(t.Context(), e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
+	removed, _, err := others.Prune(t.Context(), trigger.StatusCompleted, e.SubmittedAt.Add(time.Second), e.SubmittedAt.Add(time.Second), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
 	e.Instructions = "Document something else."

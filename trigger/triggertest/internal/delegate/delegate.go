@@ -15,25 +15,27 @@ import (
 
 // Methods are what the methods of a [Backend] call.
 type Methods struct {
-	CreateEvent          func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error)
-	Event                func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error)
-	UpdateEvent          func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error
-	ListEvents           func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error)
-	Unqueued             func(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error)
-	Prune                func(ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error)
-	Counts               func(ctx context.Context, org string, most int) (trigger.Counts, error)
-	Backlog              func(ctx context.Context, most int) (mortise.Backlog, error)
-	Setup                func(ctx context.Context, org string) (trigger.Organization, error)
-	UpdateOrganization   func(ctx context.Context, org string, f func(*trigger.Organization) error) error
-	CreateKey            func(ctx context.Context, k trigger.APIKey) error
-	KeyByDigest          func(ctx context.Context, digest [32]byte) (trigger.APIKey, error)
-	UpdateKey            func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error) error
-	ListKeys             func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[trigger.APIKey], error)
-	Stale                func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error)
-	CreateEventAndAdd    func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error)
-	UpdateEventAndRemove func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error
-	MarkDeleted          func(ctx context.Context, org string, at time.Time) (time.Time, error)
-	RemoveDeleted        func(ctx context.Context, org string, limit int) (int, bool, error)
+	CreateEvent        func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error)
+	CreateEvents       func(ctx context.Context, events []trigger.Event, jobs []mortise.Job) error
+	Event              func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error)
+	UpdateEvent        func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error
+	ListEvents         func(ctx context.Context, org string, q trigger.EventQuery) (mortise.Page[trigger.Event], error)
+	Progress           func(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]trigger.Progress, error)
+	Overdue            func(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error)
+	AllEvents          func(ctx context.Context, q trigger.AllQuery) (mortise.Page[trigger.Event], error)
+	Prune              func(ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int) (int, bool, error)
+	Counts             func(ctx context.Context, org string, most int) (trigger.Counts, error)
+	Backlog            func(ctx context.Context, most int) (mortise.Backlog, error)
+	Setup              func(ctx context.Context, org string) (trigger.Organization, error)
+	UpdateOrganization func(ctx context.Context, org string, f func(*trigger.Organization) error) error
+	CreateKey          func(ctx context.Context, k trigger.APIKey) error
+	KeyByDigest        func(ctx context.Context, digest [32]byte) (trigger.APIKey, error)
+	UpdateKey          func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error) error
+	ListKeys           func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[trigger.APIKey], error)
+	CreateEventAndAdd  func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error)
+	UpdateEventAndJobs func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool) error
+	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
+	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
 }
 
 // Backend has all methods of the backends of trigger. Each calls the function with its name.
@@ -41,6 +43,10 @@ type Backend struct{ On Methods }
 
 func (w *Backend) CreateEvent(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 	return w.On.CreateEvent(ctx, e, since)
+}
+
+func (w *Backend) CreateEvents(ctx context.Context, events []trigger.Event, jobs []mortise.Job) error {
+	return w.On.CreateEvents(ctx, events, jobs)
 }
 
 func (w *Backend) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
@@ -57,12 +63,22 @@ func (w *Backend) ListEvents(
 	return w.On.ListEvents(ctx, org, q)
 }
 
-func (w *Backend) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-	return w.On.Unqueued(ctx, before, limit)
+func (w *Backend) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]trigger.Progress, error) {
+	return w.On.Progress(ctx, ids)
 }
 
-func (w *Backend) Prune(ctx context.Context, before, keyedBefore time.Time, limit int) (int, bool, error) {
-	return w.On.Prune(ctx, before, keyedBefore, limit)
+func (w *Backend) Overdue(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	return w.On.Overdue(ctx, before, limit)
+}
+
+func (w *Backend) AllEvents(ctx context.Context, q trigger.AllQuery) (mortise.Page[trigger.Event], error) {
+	return w.On.AllEvents(ctx, q)
+}
+
+func (w *Backend) Prune(
+	ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int,
+) (int, bool, error) {
+	return w.On.Prune(ctx, status, before, keyedBefore, limit)
 }
 
 func (w *Backend) Counts(ctx context.Context, org string, most int) (trigger.Counts, error) {
@@ -97,20 +113,16 @@ func (w *Backend) ListKeys(ctx context.Context, org string, after mortise.Cursor
 	return w.On.ListKeys(ctx, org, after, limit)
 }
 
-func (w *Backend) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
-	return w.On.Stale(ctx, checked, due, limit)
-}
-
 func (w *Backend) CreateEventAndAdd(
 	ctx context.Context, e trigger.Event, since time.Time, j mortise.Job,
 ) (trigger.Event, bool, error) {
 	return w.On.CreateEventAndAdd(ctx, e, since, j)
 }
 
-func (w *Backend) UpdateEventAndRemove(
-	ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool,
+func (w *Backend) UpdateEventAndJobs(
+	ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
-	return w.On.UpdateEventAndRemove(ctx, org, id, f, l, dead)
+	return w.On.UpdateEventAndJobs(ctx, org, id, f, l, dead)
 }
 
 func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {

@@ -162,7 +162,7 @@ CREATE TABLE audiosearch_runs (
 	finished_at  timestamptz,
 	trace        bytea,
 	due_at       timestamptz,
-	checked_at   timestamptz,
+	wake_at      timestamptz,
 	sound_done   bigint           NOT NULL,
 	sound_total  bigint           NOT NULL,
 	sound_speed  double precision NOT NULL,
@@ -172,7 +172,7 @@ CREATE TABLE audiosearch_runs (
 CREATE INDEX audiosearch_runs_list ON audiosearch_runs (organization, created_at DESC, id DESC);
 CREATE INDEX audiosearch_runs_open ON audiosearch_runs (organization, state, created_at) WHERE state <> 'TERMINATED';
 CREATE INDEX audiosearch_runs_due ON audiosearch_runs (state, due_at) WHERE state <> 'TERMINATED';
-CREATE INDEX audiosearch_runs_checked ON audiosearch_runs (checked_at NULLS FIRST, id) WHERE state <> 'TERMINATED';
+CREATE INDEX audiosearch_runs_wake ON audiosearch_runs (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX audiosearch_runs_ended ON audiosearch_runs (organization, termination, finished_at, id) WHERE state = 'TERMINATED';
 CREATE INDEX audiosearch_runs_finished ON audiosearch_runs (finished_at) WHERE state = 'TERMINATED';
 

@@ -30,6 +30,9 @@ CREATE INDEX jobs_order ON jobs ((kind || ''), (organization || ''), claimable_a
 -- claim: held ones, whose lease has ended, and others.
 CREATE INDEX jobs_claimable ON jobs (((token IS NULL)::integer), (claimable_at AT TIME ZONE 'UTC'));
 
+-- The dead letters of a kind, as they are listed and counted.
+CREATE INDEX jobs_dead ON jobs ((kind || ''), seq) WHERE dead;
+
 -- How often each of the locks was had alone, by the hash of its name: for transactions of
 -- hosts whose snapshot stays. What somebody has stored under a lock that they had alone, such
 -- a transaction does not see if it began before, and this tells it. A row is never removed.

@@ -11,19 +11,23 @@ CREATE TABLE trigger_events (
 	started_at      timestamptz,
 	finished_at     timestamptz,
 	due_at          timestamptz,
-	checked_at      timestamptz,
-	unqueued_since  timestamptz,
+	wake_at         timestamptz,          -- when a worker should have it; NULL: its job is in this database, or it has ended
 	attempts        bigint      NOT NULL,
 	generation      bigint      NOT NULL,
-	status          smallint    NOT NULL, -- 0 received, 1 processing, 2 completed, 3 failed
+	status          smallint    NOT NULL, -- 0 received, 1 processing, 2 completed, 3 failed, 4 cancelled, 5 superseded
 	collection      uuid,                 -- NULL: any
 	source          bytea       NOT NULL,
+	submitted_by    bytea       NOT NULL, -- empty: none
 	instructions    bytea       NOT NULL,
 	context         bytea,                -- JSON as submitted
 	idempotency_key bytea,                -- NULL: none, or released
 	body_digest     bytea,                -- NULL: none
 	trace           bytea,                -- key=value&..., percent-encoded
+	supersede_key   bytea,                -- NULL: none
+	supersede_since timestamptz,
+	superseded_by   uuid,                 -- the event that ended this one
 	last_error      bytea       NOT NULL,
+	failures        bytea,                -- JSON: the newest attempts that did not succeed; NULL: none
 	outcome_summary bytea,                -- NULL: no outcome
 	outcome_data    bytea                 -- JSON
 );
@@ -38,18 +42,16 @@ CREATE INDEX trigger_events_source ON trigger_events (organization, source, stat
 
 CREATE UNIQUE INDEX trigger_events_key ON trigger_events (organization, idempotency_key) WHERE idempotency_key IS NOT NULL;
 
-CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE unqueued_since IS NOT NULL AND status = 0;
+-- Events whose jobs are in a queue elsewhere. Where the jobs are in this database, it is empty.
+CREATE INDEX trigger_events_wake ON trigger_events (wake_at) WHERE wake_at IS NOT NULL;
 
--- For retention: an event enters one of them when it ends. Events with a key stay for longer,
--- and events without a key are found beside them.
-CREATE INDEX trigger_events_finished ON trigger_events (finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NULL;
-CREATE INDEX trigger_events_finished_keyed ON trigger_events (finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NOT NULL;
+-- For retention, and for lists of all organizations: an event enters one of them when it ends.
+-- Events with a key stay for longer, and events without a key are found beside them.
+CREATE INDEX trigger_events_finished ON trigger_events (status, finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NULL;
+CREATE INDEX trigger_events_finished_keyed ON trigger_events (status, finished_at) WHERE finished_at IS NOT NULL AND idempotency_key IS NOT NULL;
 
--- Those that have a job elsewhere. Where the jobs stand in this database, nothing is here.
-CREATE INDEX trigger_events_checked ON trigger_events (checked_at) WHERE checked_at IS NOT NULL AND status < 2;
-
--- Events that are not completed, of all organizations, those first that are due first.
-CREATE INDEX trigger_events_open ON trigger_events (status, due_at, checked_at) WHERE status <> 2;
+-- Events of all organizations that are received, processing or failed, the earliest due first.
+CREATE INDEX trigger_events_open ON trigger_events (status, due_at) WHERE status <> 2 AND status < 4;
 
 CREATE TABLE trigger_organizations (
 	id             bytea   NOT NULL PRIMARY KEY,

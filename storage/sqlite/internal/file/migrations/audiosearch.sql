@@ -212,7 +212,7 @@ CREATE TABLE audiosearch_runs (
 	trace        TEXT,             -- key=value&..., percent-encoded
 	result_set   INTEGER,          -- NULL: none
 	due_at       INTEGER,
-	checked_at   INTEGER,          -- when its job was last known to be queued; NULL: the job is in this file
+	wake_at      INTEGER,          -- a worker should have it by then; NULL: its job is in this file, or it has ended
 	dataset      TEXT    NOT NULL DEFAULT '', -- of the query
 	-- How much sound the latest attempt has scored: milliseconds, and seconds of sound in a
 	-- second. 0: not known.
@@ -242,9 +242,8 @@ CREATE INDEX audiosearch_runs_ended ON audiosearch_runs (organization, finished_
 -- For retention only.
 CREATE INDEX audiosearch_runs_finished ON audiosearch_runs (finished_at) WHERE finished_at IS NOT NULL;
 
--- For runs whose jobs are in a queue elsewhere. A run whose job is in this file is not in it.
-CREATE INDEX audiosearch_runs_checked ON audiosearch_runs (checked_at, id)
-	WHERE state <> 'TERMINATED' AND checked_at IS NOT NULL;
+-- For runs whose jobs are in a queue elsewhere.
+CREATE INDEX audiosearch_runs_wake ON audiosearch_runs (wake_at) WHERE wake_at IS NOT NULL;
 
 -- For counts of runs that have not ended, by state: of all organizations, or of one.
 CREATE INDEX audiosearch_runs_states ON audiosearch_runs (state, organization)

@@ -25,3 +25,6 @@ CREATE INDEX mortise_jobs_ready ON mortise_jobs (kind, organization, claimable_a
 
 -- The other jobs, until a claim makes them ready.
 CREATE INDEX mortise_jobs_later ON mortise_jobs (claimable_at) WHERE dead = 0 AND ready = 0;
+
+-- The dead letters of a kind, as they are listed and counted.
+CREATE INDEX mortise_jobs_dead ON mortise_jobs (kind, seq) WHERE dead = 1;

@@ -8,8 +8,9 @@
 CREATE TABLE trigger_events (
 	id              BLOB    NOT NULL PRIMARY KEY,
 	organization    TEXT    NOT NULL,
-	status          INTEGER NOT NULL, -- 0 received, 1 processing, 2 completed, 3 failed
+	status          INTEGER NOT NULL, -- 0 received, 1 processing, 2 completed, 3 failed, 4 cancelled, 5 superseded
 	source          TEXT    NOT NULL,
+	submitted_by    TEXT    NOT NULL, -- '': none
 	instructions    TEXT    NOT NULL,
 	context         TEXT,             -- JSON as submitted
 	collection      BLOB,             -- NULL: any
@@ -18,15 +19,18 @@ CREATE TABLE trigger_events (
 	finished_at     INTEGER,
 	attempts        INTEGER NOT NULL,
 	last_error      TEXT    NOT NULL,
+	failures        TEXT,             -- JSON: the newest attempts that did not succeed; NULL: none
 	outcome_summary TEXT,             -- NULL: no outcome
 	outcome_data    TEXT,             -- JSON
 	generation      INTEGER NOT NULL,
-	unqueued_since  INTEGER,
 	idempotency_key TEXT,             -- NULL: none, or released
 	body_digest     BLOB,             -- NULL: none
 	trace           TEXT,             -- key=value&..., percent-encoded
 	due_at          INTEGER,
-	checked_at      INTEGER,          -- when its job was last known to be queued; NULL: the job is in this file
+	wake_at         INTEGER,          -- when a worker should have it; NULL: the job is in this file, or it has ended
+	supersede_key   TEXT,             -- NULL: none
+	supersede_since INTEGER,
+	superseded_by   BLOB,             -- the ID of the event that ended this one
 	body            INTEGER NOT NULL DEFAULT 0, -- 1: instructions and context are in trigger_bodies
 	version         INTEGER NOT NULL DEFAULT 0  -- another one after each change of the row; a new row begins with any
 );
@@ -39,24 +43,21 @@ CREATE INDEX trigger_events_status ON trigger_events (organization, status, subm
 -- The same for one source.
 CREATE INDEX trigger_events_source ON trigger_events (organization, source, status, submitted_at, id);
 
--- For counts of all organizations: events that are not completed, the earliest due first.
--- Counts of one organization use trigger_events_status.
-CREATE INDEX trigger_events_open ON trigger_events (status, due_at) WHERE status <> 2;
+-- For counts and lists of all organizations: events that are received, processing or failed,
+-- the earliest due first. Counts of one organization use trigger_events_status.
+CREATE INDEX trigger_events_open ON trigger_events (status, due_at) WHERE status <> 2 AND status < 4;
 
 CREATE UNIQUE INDEX trigger_events_key ON trigger_events (organization, idempotency_key)
 	WHERE idempotency_key IS NOT NULL;
 
-CREATE INDEX trigger_events_unqueued ON trigger_events (unqueued_since) WHERE unqueued_since IS NOT NULL;
+-- For events whose jobs are in a queue elsewhere. Where the jobs are in this file, it is empty.
+CREATE INDEX trigger_events_wake ON trigger_events (wake_at) WHERE wake_at IS NOT NULL;
 
--- For jobs that were lost by a queue elsewhere.
-CREATE INDEX trigger_events_checked ON trigger_events (checked_at, due_at)
-	WHERE checked_at IS NOT NULL AND status < 2;
-
--- For retention only: an event enters one of them when it ends. Events with a key stay for
--- longer, and events without a key are found beside them.
-CREATE INDEX trigger_events_finished ON trigger_events (finished_at)
+-- For retention, and for lists of all organizations: an event enters one of them when it ends.
+-- Events with a key stay for longer, and events without a key are found beside them.
+CREATE INDEX trigger_events_finished ON trigger_events (status, finished_at)
 	WHERE finished_at IS NOT NULL AND idempotency_key IS NULL;
-CREATE INDEX trigger_events_finished_keyed ON trigger_events (finished_at)
+CREATE INDEX trigger_events_finished_keyed ON trigger_events (status, finished_at)
 	WHERE finished_at IS NOT NULL AND idempotency_key IS NOT NULL;
 
 -- Long instructions and contexts, over 2048 bytes together. SQLite writes a row anew as a

@@ -12,49 +12,35 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance/steptest"
 )
 
-// stale returns the IDs of the runs that StaleRuns returns, whatever their DueAt.
-func (s *subject) stale(t *testing.T, checked time.Duration, limit int) []int64 {
+// overdue returns the IDs of the runs that Overdue returns.
+func (s *subject) overdue(t *testing.T, before time.Duration, limit int) []int64 {
 	t.Helper()
-	return s.staleDue(t, moment(checked), time.Time{}, limit)
-}
-
-func (s *subject) staleDue(t *testing.T, checked, due time.Time, limit int) []int64 {
-	t.Helper()
-	runs, err := s.Runs.StaleRuns(t.Context(), checked, due, limit)
+	runs, err := s.Runs.Overdue(t.Context(), moment(before), limit)
 	require.NoError(t, err)
-	ids := make([]int64, 0, len(runs))
-	for _, r := range runs {
-		ids = append(ids, r.ID)
-	}
-	return ids
+	return runIDs(runs)
 }
 
-// checkedRun returns a run whose job was last known to be queued at the moment.
-func checkedRun(org string, checked time.Duration) audiosearch.Run {
+// wokenRun returns a run that a worker should have by the moment.
+func wokenRun(org string, wake time.Duration) audiosearch.Run {
 	r := plainRun(org, -time.Hour)
-	r.CheckedAt = moment(checked)
+	r.WakeAt = moment(wake)
 	return r
 }
 
-// staleRules are the rules of StaleRuns.
-var staleRules = []rule{
-	{Rule{"runs/stale-oldest-first",
-		"StaleRuns returns runs of all organizations, whole ones without results, by " +
-			"CheckedAt, those checked longest ago first."}, needRuns,
+// overdueRules are the rules of Overdue.
+var overdueRules = []rule{
+	{Rule{"runs/overdue-earliest-first",
+		"Overdue returns runs of all organizations, whole ones without results, the earliest WakeAt first."}, needRuns,
 		func(t *testing.T, s *subject) {
-			require.Empty(t, s.stale(t, 0, 10))
+			require.Empty(t, s.overdue(t, 0, 10))
 			want := make([]audiosearch.Run, 6)
 			for _, i := range []int{4, 1, 5, 0, 3, 2} {
-				want[i] = endedRun([]string{orgA, orgB, "org-c"}[i%3], 0)
-				want[i].State, want[i].CreatedAt = audiosearch.StateRunning, moment(-time.Duration(i)*time.Hour)
-				want[i].CheckedAt, want[i].DueAt = moment(time.Duration(i)*time.Microsecond),
-					moment(-time.Duration(i)*time.Minute)
-				if i == 0 {
-					want[i].CheckedAt = time.Time{}
-				}
-				want[i] = s.createRun(t, want[i])
+				r := endedRun([]string{orgA, orgB, "org-c"}[i%3], 0)
+				r.State, r.CreatedAt = audiosearch.StateRunning, moment(-time.Duration(i)*time.Hour)
+				r.WakeAt, r.DueAt = moment(time.Duration(i)*time.Microsecond), moment(-time.Duration(i)*time.Minute)
+				want[i] = s.createRun(t, r)
 			}
-			got, err := s.Runs.StaleRuns(t.Context(), moment(time.Hour), moment(time.Hour), 100)
+			got, err := s.Runs.Overdue(t.Context(), moment(time.Hour), 100)
 			require.NoError(t, err)
 			require.Len(t, got, len(want))
 			for i := range got {
@@ -64,105 +50,72 @@ var staleRules = []rule{
 			}
 		}},
 
-	{Rule{"runs/stale-checked-is-strict",
-		"StaleRuns returns runs whose CheckedAt is before the given time, not those at " +
-			"it."}, needRuns,
+	{Rule{"runs/overdue-is-strict", "Overdue returns runs whose WakeAt is before the given time, not at it."}, needRuns,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, checkedRun(orgA, 0))
-			require.Empty(t, s.stale(t, -time.Microsecond, 10))
-			require.Empty(t, s.stale(t, 0, 10))
-			require.Equal(t, []int64{r.ID}, s.stale(t, time.Microsecond, 10))
+			r := s.createRun(t, wokenRun(orgA, 0))
+			require.Empty(t, s.overdue(t, -time.Microsecond, 10))
+			require.Empty(t, s.overdue(t, 0, 10))
+			for _, later := range []time.Duration{time.Nanosecond, time.Microsecond} {
+				require.Equal(t, []int64{r.ID}, s.overdue(t, later, 10), later)
+			}
 		}},
 
-	{Rule{"runs/stale-due-is-strict",
-		"StaleRuns returns runs whose DueAt is before the given time, not those at it."}, needRuns,
+	{Rule{"runs/overdue-zero", "Overdue never returns a run whose WakeAt is zero."}, needRuns,
 		func(t *testing.T, s *subject) {
-			for _, checked := range []time.Time{{}, moment(0)} {
+			for _, due := range []time.Time{{}, moment(0)} {
 				r := plainRun(orgA, 0)
-				r.CheckedAt, r.DueAt = checked, moment(time.Hour)
+				r.DueAt = due
 				s.createRun(t, r)
-				for due, want := range map[time.Duration]int{-time.Microsecond: 0, 0: 0, time.Microsecond: 1} {
-					require.Len(t, s.staleDue(t, moment(1), moment(time.Hour+due), 10), want,
-						"%v after its DueAt", due)
-				}
-				s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
 			}
+			r := s.createRun(t, wokenRun(orgA, 0))
+			for _, before := range []time.Time{{}, time.Time{}.Add(time.Microsecond)} {
+				found, err := s.Runs.Overdue(t.Context(), before, 10)
+				require.NoError(t, err)
+				require.Empty(t, found, before)
+			}
+			require.Equal(t, []int64{r.ID}, s.overdue(t, 100*365*24*time.Hour, 10))
 		}},
 
-	{Rule{"runs/stale-zero-times",
-		"A zero CheckedAt or DueAt is before every time, and a zero due selects runs " +
-			"whatever their DueAt."}, needRuns,
-		func(t *testing.T, s *subject) {
-			var runs []int64
-			for i, due := range []time.Time{{}, moment(1000 * time.Hour)} {
-				for j, checked := range []time.Time{{}, moment(0)} {
-					r := plainRun(orgA, 0)
-					r.ID, r.CheckedAt, r.DueAt = int64(1+i+2*j), checked, due
-					runs = append(runs, s.createRun(t, r).ID)
-				}
-			}
-			never, once := []int64{runs[0], runs[2]}, []int64{runs[1], runs[3]}
-			earliest := time.Time{}.Add(time.Microsecond)
-			require.ElementsMatch(t, never, s.staleDue(t, earliest, time.Time{}, 10))
-			require.Equal(t, never[:1], s.staleDue(t, earliest, earliest, 10))
-			require.ElementsMatch(t, runs, s.staleDue(t, moment(time.Hour), time.Time{}, 10))
-			require.Equal(t, []int64{never[0], once[0]}, s.staleDue(t, moment(time.Hour), earliest, 10))
-		}},
-
-	{Rule{"runs/stale-not-ended",
-		"StaleRuns returns runs that have not ended, in whatever state they are."}, needRuns,
-		func(t *testing.T, s *subject) {
-			for _, checked := range []bool{true, false} {
-				var want []int64
-				for i, state := range []audiosearch.State{
-					audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning,
-					audiosearch.StateTerminating, audiosearch.StateTerminated,
-				} {
-					r := checkedRun(orgA, time.Duration(i)*time.Second)
-					if r.State = state; !checked {
-						r.CheckedAt = time.Time{}
-					}
-					s.createRun(t, r)
-					if state != audiosearch.StateTerminated {
-						want = append(want, r.ID)
-					}
-				}
-				require.ElementsMatch(t, want, s.stale(t, time.Hour, 10))
-				for _, id := range want {
-					s.updateRun(t, audiosearch.Run{Organization: orgA, ID: id},
-						func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
-				}
-				require.Empty(t, s.stale(t, time.Hour, 10))
-			}
-		}},
-
-	{Rule{"runs/stale-limit", "StaleRuns returns at most limit runs."}, needRuns,
+	{Rule{"runs/overdue-every-state", "Overdue returns runs whatever their state."}, needRuns,
 		func(t *testing.T, s *subject) {
 			var want []int64
-			for i := range 5 {
-				r := checkedRun(orgA, time.Duration(i)*time.Second)
-				if i == 0 {
-					r.CheckedAt = time.Time{}
-				}
+			for i, state := range []audiosearch.State{
+				audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning,
+				audiosearch.StateTerminating, audiosearch.StateTerminated,
+			} {
+				r := wokenRun(orgA, time.Duration(i)*time.Second)
+				r.State = state
 				want = append(want, s.createRun(t, r).ID)
 			}
-			for limit := 1; limit <= 6; limit++ {
-				require.Equal(t, want[:min(limit, 5)], s.stale(t, time.Hour, limit))
+			require.Equal(t, want, s.overdue(t, time.Hour, 10))
+		}},
+
+	{Rule{"runs/overdue-limit", "Overdue returns at most limit runs, also of runs of one time."}, needRuns,
+		func(t *testing.T, s *subject) {
+			var want []int64
+			for i := range 8 {
+				want = append(want, s.createRun(t, wokenRun(orgA, time.Duration(min(i, 5))*time.Second)).ID)
+			}
+			for limit := 1; limit <= 9; limit++ {
+				got, n := s.overdue(t, time.Hour, limit), min(limit, 8)
+				require.Len(t, got, n)
+				require.Equal(t, want[:min(n, 5)], got[:min(n, 5)])
+				slices.Sort(got)
+				require.Len(t, slices.Compact(got), n)
+				require.Subset(t, want, got)
 			}
 		}},
 
-	{Rule{"runs/stale-follows-updates", "StaleRuns goes by the runs as they are now."}, needRuns,
+	{Rule{"runs/overdue-follows-updates", "Overdue goes by the WakeAt that runs have now."}, needRuns,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, checkedRun(orgA, 0))
-			s.updateRun(t, r, func(r *audiosearch.Run) { r.CheckedAt = moment(2 * time.Hour) })
-			require.Empty(t, s.stale(t, time.Hour, 10))
-			require.Equal(t, []int64{r.ID}, s.stale(t, 3*time.Hour, 10))
-			s.updateRun(t, r, func(r *audiosearch.Run) { r.DueAt = moment(4 * time.Hour) })
-			require.Empty(t, s.staleDue(t, moment(3*time.Hour), moment(3*time.Hour), 10))
-			s.updateRun(t, r, func(r *audiosearch.Run) { r.CheckedAt = time.Time{} })
-			require.Equal(t, []int64{r.ID}, s.stale(t, -time.Hour, 10))
-			s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
-			require.Empty(t, s.stale(t, 3*time.Hour, 10))
+			first, second := s.createRun(t, wokenRun(orgA, 0)), s.createRun(t, wokenRun(orgA, time.Minute))
+			s.updateRun(t, first, func(r *audiosearch.Run) { r.WakeAt = moment(2 * time.Hour) })
+			require.Equal(t, []int64{second.ID}, s.overdue(t, time.Hour, 10))
+			require.Equal(t, []int64{second.ID, first.ID}, s.overdue(t, 3*time.Hour, 10))
+			s.updateRun(t, second, func(r *audiosearch.Run) { r.WakeAt = time.Time{} })
+			require.Equal(t, []int64{first.ID}, s.overdue(t, 3*time.Hour, 10))
+			s.updateRun(t, second, func(r *audiosearch.Run) { r.WakeAt = moment(-time.Hour) })
+			require.Equal(t, []int64{second.ID}, s.overdue(t, 0, 10))
 		}},
 }
 
