@@ -89,10 +89,14 @@ func (t *Store) page(
 		if keep {
 			query = s.Keep
 		}
+		var r eventRow // of one row after the other: each sets all of it
+		to := append(r.to(), &found)
 		return query(func(rows pgx.Rows) error {
-			var r eventRow
-			if err := rows.Scan(append(r.to(), &found)...); err != nil {
+			if err := rows.Scan(to...); err != nil {
 				return err
+			}
+			if events == nil {
+				events = make([]trigger.Event, 0, found)
 			}
 			e, err := r.event()
 			events = append(events, e)
@@ -204,9 +208,10 @@ const overdueEvents = "SELECT " + eventColumns + " FROM @.trigger_events WHERE w
 // Overdue implements [trigger.Store].
 func (t *Store) Overdue(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
 	return engine.ReadOf(ctx, t.db, engine.NoOrg, func(s *engine.Session) (events []trigger.Event, err error) {
+		var r eventRow
+		to := r.to()
 		err = s.Keep(func(rows pgx.Rows) error {
-			var r eventRow
-			if err := rows.Scan(r.to()...); err != nil {
+			if err := rows.Scan(to...); err != nil {
 				return err
 			}
 			e, err := r.event()
