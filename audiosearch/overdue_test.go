@@ -18,15 +18,7 @@ import (
 // due, and finds a job that was lost meanwhile.
 func TestLongWait(t *testing.T) {
 	lossy(t, nil, func(t *testing.T, r *rig, q *lossyQueue) {
-		r.video("a", 1000, nil, nil)
-		w, err := audiosearch.NewWorker(r.Service,
-			&audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return 5 * time.Hour }})
-		require.NoError(t, err)
-		fail := func(context.Context) error { return errBroken }
-		r.scorer.hook.Store(&fail)
-		id := r.start(audiosearch.Query{Class: loud})
-		_, err = w.RunOnce(t.Context())
-		require.NoError(t, err)
+		id := r.failOnce(5 * time.Hour)
 		due := r.results(id).DueAt
 		time.Sleep(time.Hour + time.Second)
 		r.sweep(1)
@@ -50,15 +42,7 @@ func TestLongWait(t *testing.T) {
 // be delivered when it is due.
 func TestReportedLossOfAWait(t *testing.T) {
 	lossy(t, nil, func(t *testing.T, r *rig, q *lossyQueue) {
-		r.video("a", 1000, nil, nil)
-		w, err := audiosearch.NewWorker(r.Service,
-			&audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return 10 * time.Minute }})
-		require.NoError(t, err)
-		fail := func(context.Context) error { return errBroken }
-		r.scorer.hook.Store(&fail)
-		id := r.start(audiosearch.Query{Class: loud})
-		_, err = w.RunOnce(t.Context())
-		require.NoError(t, err)
+		id := r.failOnce(10 * time.Minute)
 		require.NoError(t, q.Cancel(t.Context(), r.runJob(id)))
 		time.Sleep(time.Second)
 		q.since = time.Now()
@@ -70,6 +54,20 @@ func TestReportedLossOfAWait(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Len(t, r.jobs(), 1)
 	})
+}
+
+// failOnce starts a run whose first attempt fails, and which waits for the next one.
+func (r *rig) failOnce(wait time.Duration) (id int64) {
+	r.t.Helper()
+	r.video("a", 1000, nil, nil)
+	w, err := audiosearch.NewWorker(r.Service, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return wait }})
+	require.NoError(r.t, err)
+	fail := func(context.Context) error { return errBroken }
+	r.scorer.hook.Store(&fail)
+	id = r.start(audiosearch.Query{Class: loud})
+	_, err = w.RunOnce(r.t.Context())
+	require.NoError(r.t, err)
+	return id
 }
 
 func (r *rig) runJob(id int64) mortise.Job {

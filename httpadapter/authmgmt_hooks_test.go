@@ -44,7 +44,7 @@ func TestAuthMgmtAuthorize(t *testing.T) {
 	require.Empty(t, asked, "what is public asks nobody")
 }
 
-// A principal whose access nobody has set may do nothing.
+// A principal with the zero Access may do nothing.
 func TestZeroAccessMayDoNothing(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	r.client("acme", "c1")

@@ -92,8 +92,8 @@ func requireTriggerRights(t *testing.T, h http.Handler, token, id, allowed strin
 	}
 }
 
-// A principal whose access nobody has set may do nothing; an API key may do everything with
-// one event; a host's policy replaces both.
+// A principal with the zero Access may do nothing; an API key may do everything with one
+// event; a host's policy replaces both.
 func TestTriggerAccess(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.submit(`{"instructions":"secret"}`).String()

@@ -23,7 +23,7 @@
 //     queue of it, with polling, heartbeats and retries. A broker implements Queue
 //     itself: see A queue on a broker.
 //   - mortise.DeadJobs, mortise.Sharer, leases.JobNotifier and mortise.LossReporter are
-//     optional abilities of a Leases; Sharer and LossReporter are those of a Queue, too. See
+//     optional abilities of a Leases. A Queue may be a Sharer and a LossReporter, too. See
 //     Leases, Transactions and Lost jobs below.
 //   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
 //     part of a transaction of the host's. The plainest one is InTx of storage/memory: it

@@ -55,8 +55,8 @@ func Example() {
 	// completed - Done: Document the --json flag.
 }
 
-// A host has jobs of its own kind worked beside those of package trigger, looks at the one that
-// was given up, and revives it.
+// A host has jobs of its own kind worked beside the jobs of package trigger, looks at the job
+// that was given up, and revives it.
 func Example_jobsOfAHost() {
 	ctx, stop := context.WithCancel(context.Background())
 	db, err := memory.Open(ctx, nil)

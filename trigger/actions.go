@@ -18,7 +18,7 @@ const cancelled = "cancelled"
 
 // Cancel ends an event for good, and returns it as it is then. If an attempt is running, its
 // context ends with [ErrCancelled] as the cause: at once in this process, within 5 s in
-// others. What the attempt returns afterwards is dropped, and neither logged nor observed.
+// others. The attempt's result is dropped, and neither logged nor observed.
 // Work already done is not undone. by is told to the Observer, and not stored.
 //
 // An event that is cancelled stays as it is. Of another one that has ended the error is

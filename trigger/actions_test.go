@@ -368,6 +368,40 @@ func TestBulkActions(t *testing.T) {
 	require.ErrorIs(t, err, mortise.ErrUnavailable)
 }
 
+// TestBulkActionsBesideOthers: an event that ends, or begins again, between the list and the
+// action ends no bulk action, and is not counted.
+func TestBulkActionsBesideOthers(t *testing.T) {
+	db, faults := openMemory(t), new(triggertest.Faults)
+	store := db.Trigger().Store
+	s, err := trigger.New(trigger.Backend{Store: faults.Store(store), Queue: db.Queue(nil)}, nil)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		found, meanwhile trigger.Status
+		action           func(context.Context, string, mortise.Actor, trigger.EventQuery) (int, bool, error)
+	}{
+		{trigger.StatusReceived, trigger.StatusCompleted, s.CancelEvents},
+		{trigger.StatusFailed, trigger.StatusReceived, s.RetryEvents},
+	} {
+		e := submit(t, s, "a")
+		set := func(status trigger.Status) {
+			require.NoError(t, store.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
+				e.Status = status
+				return nil
+			}))
+		}
+		set(c.found)
+		faults.Before = triggertest.On(func(string) error {
+			faults.Before = nil
+			set(c.meanwhile)
+			return nil
+		}, "Store.UpdateEventAndJobs", "Store.UpdateEvent")
+		n, more, err := c.action(t.Context(), "acme", "", trigger.EventQuery{Status: c.found})
+		require.NoError(t, err)
+		assert.Zero(t, n)
+		assert.False(t, more)
+	}
+}
+
 func TestAllEvents(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errWork))})
 	for _, org := range []string{"acme", "other", "acme"} {

@@ -129,24 +129,31 @@ func TestMaxWaitingAtOnce(t *testing.T) {
 	wg.Wait()
 	counts, err := db.Trigger().Store.Counts(t.Context(), "acme", 1000)
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, counts.Waiting.N, 100)
-	assert.Less(t, counts.Waiting.N, 175)
+	// A count may miss or see twice the events of the 8 calls of its process, and each of the
+	// other 3 processes may have a quarter left to give out.
+	assert.GreaterOrEqual(t, counts.Waiting.N, 100-8)
+	assert.LessOrEqual(t, counts.Waiting.N, 100+3*25)
 }
 
-// slowCounts takes a while to count.
-type slowCounts struct{ trigger.Store }
+// slowStore takes a while to count, and longer to store an event.
+type slowStore struct{ trigger.Store }
 
-func (s slowCounts) Counts(ctx context.Context, org string, most int) (trigger.Counts, error) {
+func (s slowStore) Counts(ctx context.Context, org string, most int) (trigger.Counts, error) {
 	c, err := s.Store.Counts(ctx, org, most)
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(5 * time.Millisecond)
 	return c, err
 }
 
+func (s slowStore) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.Store.CreateEvent(ctx, e, keySince)
+}
+
 // TestMaxWaitingTogether: submissions that come together do not pass the bound of the one
-// process that there is.
+// process that there is, whether a count sees the others or not.
 func TestMaxWaitingTogether(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(trigger.Backend{Store: slowCounts{db.Trigger().Store}, Queue: struct{ mortise.Queue }{db.Queue(nil)}},
+	s, err := trigger.New(trigger.Backend{Store: slowStore{db.Trigger().Store}, Queue: struct{ mortise.Queue }{db.Queue(nil)}},
 		&trigger.Options{MaxWaiting: 10, Env: mortise.Env{Logger: slog.New(slog.DiscardHandler)}})
 	require.NoError(t, err)
 	var g sync.WaitGroup
@@ -206,7 +213,7 @@ func TestPlaceIsFreeBeforeTheSlot(t *testing.T) {
 }
 
 // TestSecondJobWithoutAPlace: a second job of an event that runs waits until its attempt must
-// be over (TestSecondJob), also if there is no free place for it.
+// be over (TestSecondJob), also without a free place.
 func TestSecondJobWithoutAPlace(t *testing.T) {
 	db := openMemory(t)
 	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: struct{ mortise.Queue }{db.Queue(nil)}},
@@ -228,7 +235,7 @@ func TestSecondJobWithoutAPlace(t *testing.T) {
 	require.Equal(t, "a", <-begun)
 	go handle(b, 1)
 	require.Equal(t, "b", <-begun)
-	handle(a, 1) // a duplicate, for which there is no place
+	handle(a, 1) // a duplicate; all places are taken
 	v := <-verdicts["a"]
 	require.Greater(t, v.After, 5*time.Minute, "until the attempt must be over")
 	end["b"] <- true

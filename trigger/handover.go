@@ -12,7 +12,7 @@ import (
 )
 
 // This file is about the time between "stored" and "queued". Where event and job are in one
-// database ([TxStore]) there is none, and WakeAt is zero. Else an event is stored with a
+// database ([TxStore]) the two are one moment, and WakeAt is zero. Else an event is stored with a
 // WakeAt a little ahead, its job is queued, and then WakeAt moves on by LostAfter. A sweeper
 // queues the job of each event whose WakeAt has passed: a crash between the two writes, a
 // refused job and a lost job are one case.

@@ -240,6 +240,16 @@ func TestLongAttemptsAreNotQueuedAgain(t *testing.T) {
 	})
 }
 
+// A job that came to a worker was in the queue then: LostAfter counts from there.
+func TestDeliveredJobIsNotLost(t *testing.T) {
+	lossy(t, nil, returning(trigger.RetryAfter(errWork, 2*time.Hour), nil), func(t *testing.T, r *lossyRig) {
+		e := submit(t, r.service, "a")
+		time.Sleep(50 * time.Minute)
+		r.drain()
+		assert.Equal(t, time.Now().Add(time.Hour).UTC(), get(t, r.service, e.ID).WakeAt)
+	})
+}
+
 // LostAfter is never less than a quarter of an hour.
 func TestLostAfterHasAMinimum(t *testing.T) {
 	db := openMemory(t)

@@ -191,6 +191,11 @@ func TestPrune(t *testing.T) {
 	assert.Equal(t, 1, n)
 	require.Len(t, f.History(), 1)
 	assert.Equal(t, waiting.ID, f.History()[0].ID)
+	for _, status := range []trigger.Status{trigger.StatusReceived, trigger.StatusProcessing, "lost"} {
+		var invalid *mortise.ValidationError
+		_, err = f.Prune(t.Context(), status, f.Now().Add(time.Hour))
+		require.ErrorAs(t, err, &invalid, status)
+	}
 
 	f.Break(triggertest.StorePart)
 	_, err = f.Prune(t.Context(), trigger.StatusCompleted, limit)

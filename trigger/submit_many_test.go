@@ -71,8 +71,8 @@ func TestSubmitManyRefuses(t *testing.T) {
 	assert.Empty(t, f.History())
 }
 
-// TestSubmitManyWhileTheQueueFails: what a queue elsewhere refuses is accepted, and the sweeper
-// brings it.
+// TestSubmitManyWhileTheQueueFails: events whose jobs a queue elsewhere refuses are accepted, and
+// the sweeper brings them.
 func TestSubmitManyWhileTheQueueFails(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	faults.Before = triggertest.On(func(string) error { return context.DeadlineExceeded }, "Queue.Enqueue")
@@ -87,7 +87,7 @@ func TestSubmitManyWhileTheQueueFails(t *testing.T) {
 	assert.Equal(t, 2, queued)
 }
 
-// TestSubmitManyWithoutABound: where MaxBytes bounds nothing, SubmitMany takes what Submit takes.
+// TestSubmitManyWithoutABound: with a MaxBytes that bounds nothing, SubmitMany overflows nothing.
 func TestSubmitManyWithoutABound(t *testing.T) {
 	db := openMemory(t)
 	for _, most := range []int{math.MaxInt, math.MaxInt / 8} {

@@ -64,6 +64,33 @@ func TestLateWorker(t *testing.T) {
 	}
 }
 
+// TestLateFailureAfterAShutdown: an attempt that outlives its lease fails after the attempt that
+// took over was cut off by a shutdown, which gave its number back. The failure changes nothing.
+func TestLateFailureAfterAShutdown(t *testing.T) {
+	s, _, clock := faulty(t, trigger.Options{})
+	ctx, shutDown := context.WithCancelCause(t.Context())
+	var w *trigger.Worker
+	attempt := 0
+	w, err := trigger.NewWorker(s, func(attempting context.Context, e trigger.Event) (trigger.Outcome, error) {
+		if attempt++; attempt == 2 {
+			shutDown(trigger.ErrShutdown)
+			<-attempting.Done()
+			return trigger.Outcome{}, attempting.Err()
+		}
+		clock.Advance(time.Minute)
+		w.Handle(ctx, mortise.Delivery{Job: e.Job(), Deliveries: 2})
+		return trigger.Outcome{}, trigger.Permanent(errors.New("late"))
+	}, nil)
+	require.NoError(t, err)
+	e := submit(t, s, "a")
+	assert.Equal(t, mortise.Verdict{}, w.Handle(t.Context(), mortise.Delivery{Job: e.Job(), Deliveries: 1}))
+	now := get(t, s, e.ID)
+	assert.Equal(t, 2, attempt)
+	assert.Equal(t, trigger.StatusReceived, now.Status)
+	assert.Equal(t, 1, now.Attempts)
+	assert.Len(t, now.AttemptsLog(), 2, "found running, and cut off")
+}
+
 func TestEventsTimesStayInOrder(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	var w *trigger.Worker

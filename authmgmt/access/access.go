@@ -28,7 +28,7 @@ func APIKey() Access { return Access{key: true} }
 // Full reports whether a is full access.
 func (a Access) Full() bool { return a.full }
 
-// Roles returns the assignments that a stands on: none for full access, for an API key and
+// Roles returns the assignments that make up a: none for full access, for an API key and
 // for no access.
 func (a Access) Roles() []Role { return slices.Clone(a.roles) }
 

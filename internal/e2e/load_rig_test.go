@@ -69,7 +69,7 @@ type request struct {
 	notBefore time.Time // the zero time for at once
 	cancels   bool      // its event is cancelled once it is accepted, if a server answers
 
-	id        string // what a 202 said, "" if none came
+	id        string // the event's, as the 202 said; "" for no 202
 	lost      int    // how often it got no answer
 	cancelled *entry // the answer of the cancellation; nil for none
 	asked     bool   // a cancellation was sent, with or without an answer

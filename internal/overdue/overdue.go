@@ -88,8 +88,8 @@ func (s *Sweep[T]) Run(ctx context.Context) (queued int, err error) {
 	return queued, errors.Join(err, lossErr)
 }
 
-// before queues the work whose WakeAt is before a time, batch by batch. A batch of failures
-// alone, or with maxFailures in a row, is the last one: it may come once more.
+// before queues the work whose WakeAt is before a time, batch by batch. A batch with
+// maxFailures in a row is the last one: it may come once more.
 func (s *Sweep[T]) before(ctx context.Context, before time.Time) (queued int, err error) {
 	var failures []error
 	for {
@@ -116,7 +116,7 @@ func (s *Sweep[T]) before(ctx context.Context, before time.Time) (queued int, er
 		_ = g.Wait()
 		queued += o.queued
 		failures = append(failures, o.failures[:min(len(o.failures), maxFailures-len(failures))]...)
-		if o.queued == 0 || o.broken() || len(found) < batch || ctx.Err() != nil || !time.Now().Before(s.Until) {
+		if o.broken() || len(found) < batch || ctx.Err() != nil || !time.Now().Before(s.Until) {
 			return queued, errors.Join(failures...)
 		}
 	}

@@ -54,11 +54,11 @@ func (t *Trigger) CreateEvents(ctx context.Context, events []trigger.Event, jobs
 	keys, ids := make(map[string]bool), make(map[uuid.UUID]bool)
 	for i := range events {
 		e := &events[i]
-		org := db.trigger.org(e.Organization)
-		_, keyTaken := org.byKey[e.IdempotencyKey]
-		switch _, idTaken := db.trigger.ids[e.ID]; {
-		case db.trigger.isDeleted(e.Organization):
+		if db.trigger.isDeleted(e.Organization) {
 			return mortise.ErrDeleted
+		}
+		_, keyTaken := db.trigger.org(e.Organization).byKey[e.IdempotencyKey]
+		switch _, idTaken := db.trigger.ids[e.ID]; {
 		case idTaken || ids[e.ID]:
 			return errIDTaken
 		case keyTaken || keys[e.IdempotencyKey]:

@@ -97,8 +97,8 @@ func (s *subject) update(t *testing.T, e trigger.Event, change func(*trigger.Eve
 	}))
 }
 
-// sameEvent compares all fields. Times must be the same instant, and in UTC. A Trace
-// without entries is none, and so are no Failures.
+// sameEvent compares all fields. Times must be the same instant, and in UTC. An
+// empty Trace equals a nil one, and so do empty Failures.
 func sameEvent(t *testing.T, want, got trigger.Event) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
