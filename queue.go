@@ -194,6 +194,23 @@ type HostTx interface {
 	AfterCommit(ctx context.Context, f func(ctx context.Context)) bool
 }
 
+// Transactor is an optional ability of a Store: it has transactions in which a function of the
+// host's writes its own tables. sqlite.HostTx and postgres.HostTx give the function the
+// transaction.
+type Transactor interface {
+	// Transact calls do with a context under which the calls of the Store, and of all else in
+	// its database, are part of one transaction of an organization. It commits the
+	// transaction if do returns nil. If do returns an error, panics or ends its goroutine, or
+	// if its context ends before it returns, the transaction is rolled back, and
+	// errors.Is finds the error. The context ends when the time is over that the Store gives a
+	// transaction, if it has such a bound.
+	//
+	// Any other error leaves open whether the transaction was committed. Transact may call
+	// do again after a rollback, and never after a commit. Within a transaction of the
+	// host's it is an error.
+	Transact(ctx context.Context, org string, do func(ctx context.Context) error) error
+}
+
 // LossReporter is a Queue, or Leases, that may notice that it has lost jobs: its stream
 // was made anew, say, or a backup of it was put back.
 type LossReporter interface {

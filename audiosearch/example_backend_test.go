@@ -253,9 +253,9 @@ func ExampleTxStore() {
 	}
 	held := claim()
 	fmt.Println(len(held), held[0].Job)
-	check(store.UpdateRunAndRemove(ctx, "acme", 7, func(r *audiosearch.Run) error {
+	check(store.UpdateRunAndJobs(ctx, "acme", 7, func(r *audiosearch.Run) ([]mortise.Job, error) {
 		r.State = audiosearch.StateTerminated
-		return nil
+		return nil, nil
 	}, held[0]))
 	fmt.Println(db.Jobs().Remove(ctx, held[0], false))
 	// Output:

@@ -342,11 +342,11 @@ func (s *sharedStore) UpdateRun(
 	return s.Store.UpdateRun(ctx, org, id, update)
 }
 
-func (s *sharedStore) UpdateRunAndRemove(
-	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+func (s *sharedStore) UpdateRunAndJobs(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease,
 ) error {
 	s.ends.Add(1)
-	return s.TxStore.UpdateRunAndRemove(ctx, org, id, update, l)
+	return s.TxStore.UpdateRunAndJobs(ctx, org, id, update, l)
 }
 
 // Where the queue shares the store, a run begins and ends with its job in one step, and no

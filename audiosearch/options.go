@@ -19,9 +19,10 @@ import (
 // After a panic of a [sound.Scorer] the answer is that of a scorer that is away
 // ([mortise.ErrUnavailable]). One of a [sound.Media] or a [sound.Files] costs the video.
 // After one of Moderate there are no moderation scores. One of Backoff is a failed attempt
-// of [Worker.Run]. One of an Observer or a Tracer changes nothing. All of these are logged
-// with their stack at ERROR. Stores and queues must not panic, nor must the methods of an
-// error that a host's code returns: on a goroutine of the service, that ends the program.
+// of [Worker.Run]. One of OnEnd, an Observer or a Tracer changes nothing. All of these are
+// logged with their stack at ERROR. Stores and queues must not panic, nor must the methods
+// of an error that a host's code returns: on a goroutine of the service, that ends the
+// program.
 type Options struct {
 	mortise.Env
 
@@ -59,6 +60,20 @@ type Options struct {
 	// that has not ended is queued again, since the queue may have lost the job: 1 h, and
 	// never less than 15 min. Where runs and jobs are in one database, no job is lost.
 	LostAfter time.Duration
+
+	// OnEnd returns jobs of the host's own kinds, at most 100, that tell of a run which
+	// has ended, however it ended; see package storage, Jobs of a host's own. Where run
+	// and job are in one database, the transaction that ends the run adds the jobs. Where
+	// they are not, they are queued after it, at least once, by the process that ended
+	// the run or by a [Sweeper]. A job that is in the queue stays as it is. A run that is
+	// removed, with its organization say, has no end to tell of. The run comes without
+	// its Results, which [Service.Results] returns.
+	//
+	// OnEnd is called while the store changes the run, perhaps more than once: it returns
+	// at once, and does not call the service or its store. A panic, and a job that is not
+	// valid, are logged at ERROR, and hold up no end. Each Service over the store must
+	// have the same OnEnd.
+	OnEnd func(r Run) []mortise.Job
 
 	// Stall is how long scoring a video may show no progress before it is given up: 2
 	// min. Open is that for Files.Local, which may download the video, and for

@@ -44,10 +44,12 @@ type TxStore interface {
 	// in one transaction.
 	CreateRunAndAdd(ctx context.Context, r Run, maxWaiting int, j mortise.Job) error
 
-	// UpdateRunAndRemove does UpdateRun and, if that succeeded, [mortise.Holder].Remove,
-	// in one transaction. That the lease is lost is not an error: the run is changed all
-	// the same, and the job stays with its holder.
-	UpdateRunAndRemove(
-		ctx context.Context, org string, id int64, update func(*Run) error, l mortise.Lease,
+	// UpdateRunAndJobs does UpdateRun and, if that succeeded, removes the job of a lease by
+	// [mortise.Holder].Remove, and adds the jobs that update has returned by
+	// [mortise.Leases].Add: in one transaction. That the lease is lost, or its token is
+	// uuid.Nil, is not an error: the run is changed all the same, the jobs are added, and
+	// the job stays with its holder.
+	UpdateRunAndJobs(
+		ctx context.Context, org string, id int64, update func(*Run) ([]mortise.Job, error), l mortise.Lease,
 	) error
 }

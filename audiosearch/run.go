@@ -68,8 +68,9 @@ type Run struct {
 	// of life: a minute after the latest one. Zero once the run has ended.
 	DueAt time.Time
 
-	// WakeAt: a worker should have the run by then. Zero: its job is in the same database,
-	// or the run has ended.
+	// WakeAt: a worker should have the run by then. Of a run that has ended: by then the
+	// jobs of [Options].OnEnd should be queued. Zero: its job is in the same database, or
+	// the run has ended and that is told.
 	WakeAt time.Time
 
 	Trace map[string]string // carries a trace to the worker; nil: none

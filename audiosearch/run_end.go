@@ -16,22 +16,24 @@ func (s *Service) Cancel(ctx context.Context, org string, by mortise.Actor, data
 		return Run{}, err
 	}
 	var r Run
-	err := s.update(ctx, org, id, func(stored *Run) error {
+	err := s.updateAndJobs(ctx, org, id, func(stored *Run) (jobs []mortise.Job, _ error) {
 		now := latest(s.now(), stored.UpdatedAt)
 		switch stored.State {
 		case StateTerminated:
-			return ErrFinished
+			return nil, ErrFinished
 		case StateRunning, StateTerminating:
 			stored.State = StateTerminating
 		default:
 			stored.end(now, ClientError, messageCancelled)
+			jobs = s.ended(stored)
 		}
 		r = *stored
-		return nil
-	})
+		return jobs, nil
+	}, mortise.Lease{})
 	if err != nil {
 		return Run{}, err
 	}
+	s.afterCommit(ctx, &r, s.tellEndSoon)
 	cancelled := r.observation(mortise.KindCancelled)
 	cancelled.Actor = by
 	s.observe(ctx, cancelled)

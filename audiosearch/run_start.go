@@ -42,13 +42,19 @@ func (s *Service) Start(ctx context.Context, org string, by mortise.Actor, q Que
 		return Run{}, err
 	}
 	if s.tx == nil {
-		stored := r
-		if store, ok := s.store.(mortise.HostTx); !ok || !store.AfterCommit(ctx, func(ctx context.Context) { s.queueNew(ctx, &stored) }) {
-			s.queueNew(ctx, &r)
-		}
+		s.afterCommit(ctx, &r, s.queueNew)
 	}
 	s.observe(ctx, r.observation(mortise.KindSubmitted))
 	return r, nil
+}
+
+// afterCommit calls f with a run: at once, or if ctx has a transaction of the host's,
+// with a copy once that is committed.
+func (s *Service) afterCommit(ctx context.Context, r *Run, f func(ctx context.Context, r *Run)) {
+	stored := *r
+	if store, ok := s.store.(mortise.HostTx); !ok || !store.AfterCommit(ctx, func(ctx context.Context) { f(ctx, &stored) }) {
+		f(ctx, r)
+	}
 }
 
 // queueNew queues a run that is stored. If that fails, a sweep does it once its WakeAt has
@@ -125,10 +131,9 @@ func (s *Service) enqueue(ctx context.Context, r *Run) error {
 }
 
 // wake moves the run's WakeAt to a time, if that is later. A run that has ended needs no
-// worker.
+// worker: its WakeAt is of its end.
 func (r *Run) wake(at time.Time) {
-	r.WakeAt = latest(at, r.WakeAt)
-	if r.State == StateTerminated {
-		r.WakeAt = time.Time{}
+	if r.State != StateTerminated {
+		r.WakeAt = latest(at, r.WakeAt)
 	}
 }

@@ -19,12 +19,24 @@ func (s *Service) update(ctx context.Context, org string, id int64, change func(
 	}, sentinels...)
 }
 
-// updateAndRemove is the same for TxStore.UpdateRunAndRemove.
-func (s *Service) updateAndRemove(
-	ctx context.Context, org string, id int64, change func(*Run) error, l mortise.Lease,
+// updateAndJobs is the same for a change that returns jobs to be added, with the end of a
+// lease. Where the jobs are elsewhere it is update, without them.
+func (s *Service) updateAndJobs(
+	ctx context.Context, org string, id int64, change func(*Run) ([]mortise.Job, error), l mortise.Lease,
 ) error {
-	return failure.Apart("change a run", change, func(change func(*Run) error) error {
-		return s.tx.UpdateRunAndRemove(ctx, org, id, change, l)
+	var jobs []mortise.Job
+	alone := func(r *Run) (err error) {
+		jobs, err = change(r)
+		return err
+	}
+	if s.tx == nil {
+		return s.update(ctx, org, id, alone)
+	}
+	return failure.Apart("change a run", alone, func(alone func(*Run) error) error {
+		return s.tx.UpdateRunAndJobs(ctx, org, id, func(r *Run) ([]mortise.Job, error) {
+			err := alone(r)
+			return jobs, err
+		}, l)
 	}, sentinels...)
 }
 

@@ -58,13 +58,13 @@ func (s *shakyStore) CreateRunAndAdd(
 	return s.tx.CreateRunAndAdd(ctx, r, most, j)
 }
 
-func (s *shakyStore) UpdateRunAndRemove(
-	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+func (s *shakyStore) UpdateRunAndJobs(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease,
 ) error {
 	if err := s.shake(); err != nil {
 		return err
 	}
-	if err := s.tx.UpdateRunAndRemove(ctx, org, id, update, l); err != nil {
+	if err := s.tx.UpdateRunAndJobs(ctx, org, id, update, l); err != nil {
 		return err
 	}
 	return s.shake()
@@ -118,7 +118,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 		if shares {
 			queue = sharingQueue{table, store}
 		}
-		s, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Env: mortise.Env{Logger: logger}, Ingesting: 2})
+		s, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, &audiosearch.Options{Scorers: []sound.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Env: mortise.Env{Logger: logger}, Ingesting: 2, OnEnd: mailOf})
 		require.NoError(t, err)
 		w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return time.Millisecond }, Watch: time.Millisecond,
 			Sweep: audiosearch.SweeperOptions{Every: 10 * time.Millisecond},
@@ -176,6 +176,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 	stop()
 	programs.Wait()
 	how := map[string]int{}
+	told := mailed(t, db)
 	for _, id := range ids {
 		run, err := db.AudioSearch().Store.Run(t.Context(), org, id)
 		require.NoError(t, err)
@@ -187,6 +188,11 @@ func everyRunEnds(t *testing.T, shares bool) {
 			if cancelled[id] {
 				how["cancelled, but success"]++
 			}
+		}
+		if !shares && !run.WakeAt.IsZero() {
+			how["ended, still to be told"]++
+		} else {
+			assert.Contains(t, told, mailID(id, run.Termination))
 		}
 		if run.StartedAt.IsZero() {
 			assert.False(t, run.FinishedAt.Before(run.CreatedAt))

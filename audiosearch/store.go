@@ -206,13 +206,14 @@ type ModelStore interface {
 // storage.
 type Pruner interface {
 	// PruneRuns removes runs of all organizations that finished before the given time,
-	// with their results, which do not count.
+	// with their results, which do not count. Runs with a WakeAt stay: their end is still
+	// to be told ([Options].OnEnd).
 	PruneRuns(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 
 	// TrimRuns removes runs that have ended, with their results, which do not count: of
 	// each organization it leaves the newest by FinishedAt, as many as keep says. Of two
 	// that finished at one time, the one with the smaller ID goes first. Runs that have
-	// not ended stay, and do not count.
+	// not ended stay, and do not count. Runs that have ended with a WakeAt stay, and count.
 	TrimRuns(ctx context.Context, keep, limit int) (n int, more bool, err error)
 
 	// Compact tidies up, for any organization, in units of its own: rows, or pieces that it

@@ -11,11 +11,12 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/steps"
 )
 
-// Sweeper looks after forgotten work. It queues the runs that no worker has had in
-// time ([Run].WakeAt), has the store tidy up, and forgets runs that have ended: of an
-// organization with too many ([Options.KeepRuns]), and old ones if told to. It also has
-// datasets scored in which searches of its Service have found that a scorer has a new model,
-// which may take long. A [Worker] runs one; any number may run beside each other.
+// Sweeper looks after forgotten work. It queues the runs that no worker has had in time
+// ([Run].WakeAt), and the jobs of [Options].OnEnd that were not queued. It has the store
+// tidy up, and forgets runs that have ended: of an organization with too many
+// ([Options.KeepRuns]), and old ones if told to. It also has datasets scored in which
+// searches of its Service have found that a scorer has a new model, which may take long.
+// A [Worker] runs one; any number may run beside each other.
 type Sweeper struct {
 	service *Service
 	opts    SweeperOptions
@@ -126,12 +127,19 @@ func (w *Sweeper) queueOverdue(ctx context.Context, atOnce int) (queued int, err
 	return sweep.Run(ctx)
 }
 
-// queueAgain queues the job of an overdue run, and moves its WakeAt to before or later.
+// queueAgain queues the job of an overdue run, or the jobs that tell of its end, and
+// moves its WakeAt to before or later.
 func (s *Service) queueAgain(ctx context.Context, r Run, before time.Time) error {
+	if r.State == StateTerminated {
+		err := s.tellEnd(ctx, &r)
+		if err != nil {
+			err = errors.Join(err, s.wakeEnd(ctx, &r, latest(s.now().Add(overdue.Again(r.FinishedAt, s.now())), pages.Ceil(before))))
+		}
+		return err
+	}
 	var at time.Time
 	var refused error
 	switch soon := s.now().Add(overdue.Soon); {
-	case r.State == StateTerminated:
 	case r.DueAt.After(before) && r.DueAt.After(soon):
 		at = r.DueAt
 	default:

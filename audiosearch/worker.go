@@ -190,19 +190,19 @@ func (w *Worker) begin(
 	defer cancel()
 	org := d.Job.Organization
 	var left Run
-	change := func(ending bool) func(*Run) error {
-		return func(stored *Run) error {
+	change := func(ending bool) func(*Run) ([]mortise.Job, error) {
+		return func(stored *Run) (jobs []mortise.Job, _ error) {
 			now := latest(s.now(), stored.UpdatedAt)
 			r = *stored
 			if isStored(&left, stored) {
-				return nil
+				return nil, nil
 			}
 			due = stored.DueAt
 			switch {
 			case stored.State == StateTerminated:
-				return errDrop
+				return nil, errDrop
 			case stored.State == StateRunning && d.Deliveries == 1 && stored.DueAt.After(now):
-				return errRunning // the job was added anew
+				return nil, errRunning // the job was added anew
 			case stored.State == StateTerminating:
 				stored.end(now, ClientError, messageCancelled)
 			case stored.Attempts >= w.opts.MaxAttempts:
@@ -218,16 +218,20 @@ func (w *Worker) begin(
 			}
 			switch ends := stored.State == StateTerminated; {
 			case ends && !ending:
-				return errEnds
+				return nil, errEnds
 			case ending && !ends:
-				return errRunning // others have changed it meanwhile
+				return nil, errRunning // others have changed it meanwhile
+			case ends:
+				jobs = s.ended(stored)
 			}
 			r, left = *stored, *stored
-			return nil
+			return jobs, nil
 		}
 	}
-	if err = s.update(ctx, org, id, change(false)); errors.Is(err, errEnds) {
-		verdict, err = w.ending(ctx, d, org, id, change(true))
+	if err = s.update(ctx, org, id, jobless(change(false))); errors.Is(err, errEnds) {
+		if verdict, err = w.ending(ctx, d, org, id, change(true)); err == nil {
+			s.tellEndSoon(ctx, &r)
+		}
 	}
 	return r, due, verdict, err
 }
@@ -247,16 +251,25 @@ const messageGivenUp = "The search was given up: its worker died, or did not fin
 // alive notes a sign of life of an attempt.
 func (r *Run) alive(now time.Time) { r.UpdatedAt, r.DueAt = now, now.Add(aliveFor) }
 
+// jobless is a change that adds no jobs, since it ends no run.
+func jobless(change func(*Run) ([]mortise.Job, error)) func(*Run) error {
+	return func(r *Run) error {
+		_, err := change(r)
+		return err
+	}
+}
+
 // ending writes the end of a run, and the end of its job in the same transaction if the
 // queue shares the store. The verdict says what is left to do.
 func (w *Worker) ending(
-	ctx context.Context, d mortise.Delivery, org string, id int64, change func(*Run) error,
+	ctx context.Context, d mortise.Delivery, org string, id int64, change func(*Run) ([]mortise.Job, error),
 ) (mortise.Verdict, error) {
+	var lease mortise.Lease
+	verdict := mortise.Verdict{Kind: mortise.VerdictDone}
 	if w.service.tx != nil && d.Token != uuid.Nil {
-		err := w.service.updateAndRemove(ctx, org, id, change, d.Lease())
-		return mortise.Verdict{Kind: mortise.VerdictEnded}, err
+		lease, verdict.Kind = d.Lease(), mortise.VerdictEnded
 	}
-	return mortise.Verdict{Kind: mortise.VerdictDone}, w.service.update(ctx, org, id, change)
+	return verdict, w.service.updateAndJobs(ctx, org, id, change, lease)
 }
 
 // attempt is a run that a worker has.

@@ -52,15 +52,15 @@ func (w *Worker) end(
 	var after, left Run
 	err := w.try(ctx, func(ctx context.Context) (err error) {
 		ending := how != ""
-		write := func(stored *Run) error {
+		write := func(stored *Run) (jobs []mortise.Job, _ error) {
 			after = *stored
 			switch {
 			case isStored(&left, stored):
-				return nil
+				return nil, nil
 			case stored.State == StateTerminated:
-				return errDrop
+				return nil, errDrop
 			case stored.Attempts != r.Attempts:
-				return errOvertaken
+				return nil, errOvertaken
 			}
 			now := latest(s.now(), stored.UpdatedAt)
 			stored.UpdatedAt = now
@@ -74,22 +74,25 @@ func (w *Worker) end(
 				stored.end(now, how, message)
 			case stored.State == StateTerminating: // asked for in the last moment
 				if !ending {
-					return errEnds
+					return nil, errEnds
 				}
 				stored.end(now, ClientError, messageCancelled)
 			case ending: // nobody ends it any more
-				return errOvertaken
+				return nil, errOvertaken
 			default:
 				stored.State, stored.DueAt = StateQueued, now.Add(verdict.After).Truncate(time.Microsecond)
 				if shutdown {
 					stored.Attempts--
 				}
 			}
+			if stored.State == StateTerminated {
+				jobs = s.ended(stored)
+			}
 			after, left = *stored, *stored
-			return nil
+			return jobs, nil
 		}
 		if !ending {
-			err = s.update(ctx, r.Organization, r.ID, write)
+			err = s.update(ctx, r.Organization, r.ID, jobless(write))
 			ending = errors.Is(err, errEnds)
 		}
 		if ending {
@@ -108,6 +111,7 @@ func (w *Worker) end(
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of a search; it will be made again", "run", r.ID, "error", err)
 		verdict = mortise.Verdict{After: writePause}
 	case after.State == StateTerminated:
+		s.tellEndSoon(ctx, &after)
 		s.logGivenUp(ctx, &after, failure)
 		s.observe(ctx, terminated(&after, failure))
 		return verdict

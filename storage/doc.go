@@ -124,10 +124,10 @@
 // a trigger.TxStore, or an audiosearch.TxStore, and its Leases be a mortise.Sharer. Then
 // an event and its job are stored together, the event's end and the job's are, too, and
 // no crash can come between. Shares must say yes only to a Store of the same database. In
-// UpdateEventAndJobs and UpdateRunAndRemove a lost lease is not an error: the update is
-// stored, and the job is left to its holder. A job that CreateEventAndAdd or
-// CreateRunAndAdd adds is told of as one of Leases.Add is. Without a TxStore the service
-// stores first and enqueues then: see Lost jobs.
+// UpdateEventAndJobs and UpdateRunAndJobs a lost lease is not an error: the update is
+// stored, its jobs are added, and the job is left to its holder. A job that
+// CreateEventAndAdd or CreateRunAndAdd adds is told of as one of Leases.Add is. Without a
+// TxStore the service stores first and enqueues then: see Lost jobs.
 //
 // A change of authmgmt.Store and the audit event that its update function returns are
 // stored together or not at all. Where update functions run one after the other, the
@@ -328,6 +328,17 @@
 // the table. If it hears of the jobs of other processes, it calls them for those too.
 // Polling goes on beside it, so a notice that is lost costs time and no job.
 //
+// # Transactions of a store's own
+//
+// A store may be a mortise.Transactor: Transact calls a function with a context under which its
+// calls are one transaction, with the host's own statements. Workers end events so, and write
+// rows of the host's exactly once (trigger.Outcome.Apply).
+//
+//   - The context carries the transaction, as that of a host's InTx does. Calls of other callers
+//     are no part of it. An event that a call has changed stays locked until the end.
+//   - Nothing is called after a commit that is not known to have failed: a lost connection at
+//     COMMIT is an error, and the worker reads the event before it tries again.
+//
 // # Jobs of a host's own
 //
 // A host may put jobs of its own kinds onto the queue of its database, db.Queue(nil), and have
@@ -341,6 +352,10 @@
 //     its own. So each kind needs a consumer of its own, and a limit of its own (Workers).
 //   - A handler that has given up returns mortise.VerdictDead. db.Jobs() lists, counts and
 //     revives these jobs (mortise.DeadJobs). Watch their count: they stay until they are revived.
+//   - OnEnd of trigger.Options and of audiosearch.Options returns jobs that tell of an
+//     event, or of a run, which has ended: the transaction that ends it adds them, if the
+//     queue shares the database. So a job of the host's follows each piece of work (see
+//     the example Options (OnEnd) of package trigger).
 //   - The jobs of a kind of the host's stay when an organization is deleted. The host removes
 //     them, or its handler finds that the organization is gone.
 //
@@ -356,6 +371,9 @@
 //     WakeAt is before a time, the earliest first. An index on WakeAt, over the rows that
 //     have one, answers it. The sweeper queues each of them and moves its WakeAt on, so
 //     work that merely waits hides no lost job, however much it is.
+//   - An event or a run that has ended with a WakeAt is not pruned. Its end is still to
+//     be told (OnEnd of the services' Options): the sweeper queues the jobs, and clears
+//     its WakeAt.
 //
 // A job is taken for lost an hour after it was queued (LostAfter), and never sooner than a
 // quarter of an hour. A queue that knows of a loss need not be waited for so long. It is a

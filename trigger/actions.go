@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +13,9 @@ import (
 
 // errUnchanged: the event is already as the caller wants it.
 var errUnchanged = errors.New("trigger: nothing to change")
+
+// errUntold: the end of the event is still to be told (Options.OnEnd).
+var errUntold = fmt.Errorf("%w: the end of the event is still to be told", mortise.ErrUnavailable)
 
 // cancelled is the error of an attempt that ran when its event was cancelled.
 const cancelled = "cancelled"
@@ -41,6 +45,7 @@ func (s *Service) Cancel(ctx context.Context, org string, by mortise.Actor, id u
 		return e, err
 	}
 	s.afterCommit(ctx, &e, func(ctx context.Context, e *Event) {
+		s.tellEndSoon(ctx, e)
 		s.running.end(func(a *attempt) bool { return a.event == e.ID && a.generation == e.Generation })
 		s.cancelJob(ctx, e)
 	})
@@ -58,15 +63,30 @@ func (s *Service) Cancel(ctx context.Context, org string, by mortise.Actor, id u
 // failed events by [Service.Counts], and not dead jobs.
 func (s *Service) Retry(ctx context.Context, org string, by mortise.Actor, id uuid.UUID) (Event, error) {
 	now := s.now()
-	return s.again(ctx, org, by, id, func(stored *Event) error {
-		if !stored.Status.retryable() {
+	retry := func(stored *Event) error {
+		switch {
+		case !stored.Status.retryable():
 			return ErrNotRetryable
+		case !stored.WakeAt.IsZero():
+			return errUntold
 		}
 		stored.Status, stored.Attempts, stored.SupersededBy = StatusReceived, 0, uuid.Nil
 		stored.StartedAt, stored.FinishedAt = time.Time{}, time.Time{}
 		stored.DueAt = now
 		return nil
-	})
+	}
+	e, err := s.again(ctx, org, by, id, retry)
+	if errors.Is(err, errUntold) && !s.inHostTx(ctx, nil) { // in which nothing is queued
+		untold, err := s.Event(ctx, org, id)
+		if err == nil {
+			err = s.tellEnd(ctx, &untold)
+		}
+		if err != nil {
+			return Event{}, err
+		}
+		return s.again(ctx, org, by, id, retry)
+	}
+	return e, err
 }
 
 // RunNow makes an event that waits due at once: for a time ([Submission.NotBefore]), or for
@@ -125,7 +145,7 @@ func (s *Service) change(
 	ctx context.Context, org string, id uuid.UUID, change func(*Event) error,
 ) (e Event, changed bool, err error) {
 	var left Event // of a call of the update before
-	err = s.updateAndJobs(ctx, org, id, func(stored *Event) ([]mortise.Job, error) {
+	err = s.updateAndJobs(ctx, org, id, func(stored *Event) (jobs []mortise.Job, _ error) {
 		if isStored(&left, stored) {
 			return nil, nil
 		}
@@ -134,10 +154,14 @@ func (s *Service) change(
 		if e = stored.Clone(); err != nil {
 			return nil, err
 		}
-		if left = e; e.Generation == generation {
-			return nil, nil
+		if stored.Generation == generation { // it was cancelled
+			jobs = s.ended(stored)
+		} else {
+			jobs = []mortise.Job{stored.Job()}
 		}
-		return []mortise.Job{stored.Job()}, nil
+		e = stored.Clone()
+		left = e
+		return jobs, nil
 	}, mortise.Lease{}, false)
 	switch {
 	case errors.Is(err, errUnchanged):

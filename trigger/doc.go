@@ -8,7 +8,9 @@
 //
 // The promise: every accepted event is in the history, until it is pruned, and is
 // processed at least once unless it is cancelled, whatever crashes. "At least once" means
-// that a Processor may see one event twice, so its work must be idempotent.
+// that a Processor may see one event twice, so its work must be idempotent. Rows in the
+// database of the events are the exception: [Outcome].Apply writes them in the transaction that
+// ends the event, and so exactly once.
 //
 // # Parts
 //

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -58,8 +59,9 @@ type Event struct {
 	// an attempt runs it is when the attempt must be over. Zero once the event has ended.
 	DueAt time.Time
 
-	// WakeAt is when a worker should have the event by. A [Sweeper] then queues its job.
-	// Zero: its job is in the same database, or the event has ended.
+	// WakeAt is when a worker should have the event by. A [Sweeper] then queues its job; of an
+	// event that has ended, the jobs of [Options].OnEnd. Zero: its job is in the same
+	// database, or the event has ended and that is told.
 	WakeAt time.Time
 
 	Attempts  int      // attempts begun in this generation, those ended by a shutdown not counted
@@ -130,6 +132,22 @@ func (e *Event) finish(at time.Time, how Status) {
 type Outcome struct {
 	Summary string          // one or two sentences for a person
 	Data    json.RawMessage // optional, any JSON value
+
+	// Apply, if it is set, writes to tables of the host's in the transaction that ends the
+	// event as completed: exactly once, also where the queue is elsewhere.
+	// [WorkerOptions].Apply must be set. The host's transaction comes with ctx (HostTx of
+	// storage/sqlite and of storage/postgres), and calls of the store's database under ctx
+	// are part of it.
+	//
+	// Apply is called if its attempt is the newest one and the event has not ended. It may be
+	// called again after a rollback (a deadlock, say), and is never called after a commit.
+	// An error, or a panic, rolls the transaction back and fails the attempt, and so does a
+	// COMMIT that the database refuses. The Tracer has heard of the Processor's success by
+	// then. ctx ends after 5 s, or after the time that the database gives a transaction
+	// (TxTime of storage/sqlite, Timeout of storage/postgres), the wait for the
+	// transaction included: then the attempt fails. Apply must return soon after that, and
+	// must not end its goroutine. Events do not store Apply.
+	Apply func(ctx context.Context) error
 }
 
 // Clone returns a deep copy. Backends that keep events in memory use it at their

@@ -13,7 +13,7 @@ import (
 //
 // A panic of a [Processor] is a failed attempt. In [Worker.Run], so is a panic of Backoff, of
 // PublicError, or of a method of the Processor's error; the history then keeps the error
-// before it. A panic of LogError, an Observer or a Tracer changes nothing. All of these are
+// before it. A panic of OnEnd, LogError, an Observer or a Tracer changes nothing. All of these are
 // logged with their stack at ERROR. A panic of a Directory goes on to the caller; in a
 // request, net/http recovers and logs it. Stores and queues must not panic.
 type Options struct {
@@ -35,6 +35,20 @@ type Options struct {
 	// 15 min. A job that is in the queue stays as it is. Where event and job are in one
 	// database, no job is lost, and no job is queued again.
 	LostAfter time.Duration
+
+	// OnEnd returns jobs of the host's own kinds, at most 100, that tell of an event which has
+	// ended as completed, failed or cancelled; see package storage, Jobs of a host's own. Where
+	// event and job are in one database, the transaction that ends the event adds the jobs.
+	// Where they are not, they are queued after it, at least once, by the process that ended
+	// the event or by a [Sweeper]. A job that is in the queue stays as it is, so an ID with the
+	// event's Generation tells of each end of an event that is sent back. An event that
+	// was never queued ([ErrEnqueueFailed]) has no end to tell of.
+	//
+	// OnEnd is called while the store changes the event, perhaps more than once: it returns
+	// at once, and does not call the service or its store. A panic, and a job that is not
+	// valid, are logged at ERROR, and hold up no end. Each Service over the store must
+	// have the same OnEnd.
+	OnEnd func(e Event) []mortise.Job
 
 	// PublicError says what the history shows of the failure of an attempt, as LastError
 	// of the event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing.

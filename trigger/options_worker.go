@@ -24,6 +24,11 @@ type WorkerOptions struct {
 	// 5 s. Below 0 is none.
 	Drain, Grace time.Duration
 
+	// Apply says that the Processor may return an [Outcome] with Apply, for which the
+	// service's store must be a [mortise.Transactor]. Without it such an outcome is a
+	// permanent failure.
+	Apply bool
+
 	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled
 	// with each attempt, at most 10 min, less a random part of up to a half, so that
 	// events that failed together do not come back together. Less than 0 is the default,

@@ -22,12 +22,7 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 	defer hook.Recover(ctx, w.service.opts.Logger, "LogError", &err)
 	defer func() {
 		if p := recover(); p != nil {
-			text := fmt.Sprint(p)
-			if count := w.service.panicked.Add(e.Organization, w.service.opts.Now()); count > 0 {
-				_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "text", w.service.loggedError(errors.New(text)),
-					"event", e.ID, "organization", e.Organization, "attempt", e.Attempts, "count", count)
-			}
-			o, err = Outcome{}, errors.New("the processor panicked: "+text)
+			o, err = Outcome{}, w.panicked(ctx, &e, "the processor", p)
 		}
 	}()
 	o, err = w.processor(ctx, e)
@@ -35,6 +30,16 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
 	return o, err
+}
+
+// panicked logs a panic of the host's in an attempt, and returns it as an error.
+func (w *Worker) panicked(ctx context.Context, e *Event, name string, p any) error {
+	text := fmt.Sprint(p)
+	if count := w.service.panicked.Add(e.Organization, w.service.opts.Now()); count > 0 {
+		_ = hook.Panicked(ctx, w.service.opts.Logger, name, p, "text", w.service.loggedError(errors.New(text)),
+			"event", e.ID, "organization", e.Organization, "attempt", e.Attempts, "count", count)
+	}
+	return errors.New(name + " panicked: " + text)
 }
 
 // errExited: the Processor called runtime.Goexit, as FailNow of a test does.

@@ -129,8 +129,3 @@ func (s *Service) updateAndJobs(
 		}, l, dead)
 	})
 }
-
-// noJobs is an update that adds no jobs.
-func noJobs(update func(*Event) error) func(*Event) ([]mortise.Job, error) {
-	return func(e *Event) ([]mortise.Job, error) { return nil, update(e) }
-}

@@ -56,14 +56,14 @@ func (s *simulation) boot(i int) {
 	queue := faults.Queue(leases.New(jobs, &leases.Options{TTL: simTTL, Logger: logger}))
 	var err error
 	p.service, err = trigger.New(trigger.Backend{Store: faults.Store(s.db), Queue: queue}, &trigger.Options{
-		Env: mortise.Env{Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, Observer: p.observe}, IdempotencyWindow: simWindow,
+		Env: mortise.Env{Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, Observer: p.observe}, IdempotencyWindow: simWindow, OnEnd: told,
 	})
 	if err != nil {
 		panic(err)
 	}
 	p.worker, err = trigger.NewWorker(p.service, p.process, &trigger.WorkerOptions{
-		MaxAttempts: s.maxAttempts,
-		Backoff:     func(attempt int) time.Duration { return time.Duration(s.rng.IntN(1+attempt*5000)) * time.Millisecond },
+		MaxAttempts: s.maxAttempts, Apply: s.applies,
+		Backoff: func(attempt int) time.Duration { return time.Duration(s.rng.IntN(1+attempt*5000)) * time.Millisecond },
 	})
 	if err != nil {
 		panic(err)
@@ -72,6 +72,11 @@ func (s *simulation) boot(i int) {
 		panic(err)
 	}
 	s.procs[i] = p
+}
+
+// told is the OnEnd of the simulation: a job for each end.
+func told(e trigger.Event) []mortise.Job {
+	return []mortise.Job{{Kind: "told", Organization: e.Organization, ID: e.Job().ID}}
 }
 
 // alive ends the calls of a process that died in the meantime.

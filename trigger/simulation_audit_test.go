@@ -33,6 +33,7 @@ type eventRecord struct {
 	cut         map[int]int // of those, the ones ended by a shutdown, which do not count as attempts
 	completions int         // observations
 	refused     bool        // its creator got ErrEnqueueFailed
+	ends        []string    // the jobs that tell of its ends
 }
 
 // auditedDB is the database that survives crashes. It stands below the faults, so that it
@@ -41,6 +42,7 @@ type auditedDB struct {
 	*memory.Trigger
 	jobs *memory.Jobs
 	sim  *simulation
+	open *[]func() // checks to be made when the transaction that is open has been committed; nil: none is open
 }
 
 // auditedJobs are its jobs.
@@ -54,7 +56,32 @@ func newAuditedDB(s *simulation) *auditedDB {
 	if err != nil {
 		panic(err)
 	}
-	return &auditedDB{db.Trigger().Store.(*memory.Trigger), db.Jobs(), s}
+	return &auditedDB{Trigger: db.Trigger().Store.(*memory.Trigger), jobs: db.Jobs(), sim: s}
+}
+
+// Transact makes the checks of its writes if they are committed.
+func (db *auditedDB) Transact(ctx context.Context, org string, do func(ctx context.Context) error) error {
+	var checks []func()
+	err := db.Trigger.Transact(ctx, org, func(ctx context.Context) error {
+		db.open = &checks
+		defer func() { db.open = nil }()
+		return do(ctx)
+	})
+	if err == nil {
+		for _, check := range checks {
+			check()
+		}
+	}
+	return err
+}
+
+// onCommit makes a check: at once, or once the transaction that is open has been committed.
+func (db *auditedDB) onCommit(check func()) {
+	if db.open == nil {
+		check()
+		return
+	}
+	*db.open = append(*db.open, check)
 }
 
 func (j auditedJobs) Shares(store any) bool { return store == any(j.db) }
@@ -108,7 +135,7 @@ func (db *auditedDB) UpdateEventAndJobs(
 ) error {
 	err := db.audit(ctx, org, id, func() error { return db.Trigger.UpdateEventAndJobs(ctx, org, id, update, l, dead) })
 	if err == nil && l.Token != uuid.Nil {
-		db.checkRemoved(l)
+		db.onCommit(func() { db.checkRemoved(l) })
 	}
 	return err
 }
@@ -118,9 +145,13 @@ func (db *auditedDB) audit(ctx context.Context, org string, id uuid.UUID, call f
 	before, _ := db.Event(context.Background(), org, id)
 	err := call()
 	db.sim.written = nil
-	if err != nil {
-		return err
+	if err == nil {
+		db.onCommit(func() { db.checkUpdate(ctx, org, id, before) })
 	}
+	return err
+}
+
+func (db *auditedDB) checkUpdate(ctx context.Context, org string, id uuid.UUID, before trigger.Event) {
 	after, _ := db.Event(context.Background(), org, id)
 	r := db.sim.events[id]
 	if after.Status != before.Status || after.Generation != before.Generation || after.Attempts != before.Attempts {
@@ -135,16 +166,54 @@ func (db *auditedDB) audit(ctx context.Context, org string, id uuid.UUID, call f
 		switch {
 		case d.job.ID != after.Job().ID:
 			db.sim.broken("%s is in generation %d, changed by job %s", r.name, after.Generation, d.job.ID)
-		case d.attempt != 0 && after.Status != trigger.StatusCompleted && d.attempt != before.Attempts:
-			db.sim.broken("%s is in attempt %d, and the failure of attempt %d is written", r.name, before.Attempts, d.attempt)
+		case d.attempt != 0 && (after.Status != trigger.StatusCompleted || db.sim.applies) && d.attempt != before.Attempts:
+			db.sim.broken("%s is in attempt %d, and the end of attempt %d is written", r.name, before.Attempts, d.attempt)
 		}
+	}
+	if after.Status.Finished() && !before.Status.Finished() && (after.Status != trigger.StatusFailed || after.Attempts > 0) {
+		r.ends = append(r.ends, told(after)[0].ID)
 	}
 	r.status, r.generation = after.Status, after.Generation
 	if began {
 		r.begun[after.Generation]++
 		db.sim.written = r
 	}
-	return nil
+}
+
+// rows returns how many rows Apply has written for an event.
+func (db *auditedDB) rows(id uuid.UUID) int {
+	kept, _ := db.Setup(context.Background(), "rows of "+id.String())
+	return len(kept.Collections)
+}
+
+// apply is the Outcome.Apply of a simulated worker, which writes a row for the event.
+func (p *process) apply(r *eventRecord) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		s := p.sim
+		n := 100
+		if !s.calm {
+			n = s.rng.IntN(100)
+		}
+		s.tracef("  %s: applied, outcome %d", r.name, n)
+		row := trigger.Collection{ID: uuid.UUID{15: byte(s.db.rows(r.id))}}
+		if err := s.db.Trigger.UpdateOrganization(ctx, "rows of "+r.id.String(), func(kept *trigger.Organization) error {
+			kept.Collections = append(kept.Collections, row)
+			return nil
+		}); err != nil {
+			return err
+		}
+		switch {
+		case n < 10:
+			return errors.New("the host's statement failed")
+		case n < 15:
+			return trigger.Permanent(errors.New("the host's statement makes no sense"))
+		case n < 20:
+			panic("Apply panics")
+		case n < 30:
+			p.dead = true // the next call to a backend unwinds the worker: that after the commit
+		}
+		return nil
+	}
 }
 
 // checkChange says whether an event may go from one state to another.
@@ -155,7 +224,7 @@ func (s *simulation) checkChange(before, after *trigger.Event) error {
 		return errors.New("what was submitted changed")
 	case b.Attempts < 0 || b.Attempts > s.maxAttempts:
 		return fmt.Errorf("%d attempts of %d", b.Attempts, s.maxAttempts)
-	case !b.Status.Finished() && b.WakeAt.IsZero() != s.shared || b.Status.Finished() && !b.WakeAt.IsZero():
+	case !b.Status.Finished() && b.WakeAt.IsZero() != s.shared || b.Status.Finished() && !b.WakeAt.IsZero() && s.shared:
 		return fmt.Errorf("%s with WakeAt %v", b.Status, b.WakeAt)
 	case b.Generation != a.Generation:
 		retried := (a.Status == trigger.StatusFailed || a.Status == trigger.StatusCancelled) && b.Attempts == 0
@@ -226,6 +295,9 @@ func (p *process) process(ctx context.Context, e trigger.Event) (trigger.Outcome
 		s.broken("%s was refused with ErrEnqueueFailed and is processed", r.name)
 	}
 	good := trigger.Outcome{Summary: "done", Data: []byte(`{"by":"simulation"}`)}
+	if s.applies {
+		good.Apply = p.apply(r)
+	}
 	if s.calm {
 		return good, nil
 	}

@@ -18,8 +18,11 @@ func (s *simulation) name(id uuid.UUID) string {
 	return "no event"
 }
 
-// quiet reports whether every event is finished.
+// quiet reports whether every event is finished, and no end is still to be told.
 func (s *simulation) quiet() bool {
+	if untold, _ := s.db.Overdue(context.Background(), s.clock.Now().Add(10_000*time.Hour), 1); len(untold) > 0 {
+		return false
+	}
 	for _, r := range s.order {
 		if !r.status.Finished() && !s.deleted[r.org] {
 			return false
@@ -71,6 +74,7 @@ func (s *simulation) check() {
 	if left, _ := s.db.jobs.Claim(ctx, claim); len(left) != 0 {
 		s.broken("%s has a job at the end", left[0].Job)
 	}
+	s.checkTold(ctx)
 	known := 0
 	for _, org := range []string{"org-0", "org-1"} {
 		for e, err := range s.procs[0].service.Events(ctx, org, trigger.EventQuery{Limit: 7}) {
@@ -83,6 +87,26 @@ func (s *simulation) check() {
 	}
 	if known != kept {
 		s.broken("%d events were stored and %d are listed", kept, known)
+	}
+}
+
+// checkTold: of each end the job of OnEnd is there, and no other one.
+func (s *simulation) checkTold(ctx context.Context) {
+	left := make(map[string]bool)
+	jobs, _ := s.db.jobs.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{"told"}, Limit: 10_000, TTL: time.Second})
+	for _, l := range jobs {
+		left[l.Job.ID] = true
+	}
+	for _, r := range s.order {
+		for _, id := range r.ends {
+			if !left[id] && !s.deleted[r.org] {
+				s.broken("%s has ended, and %s does not tell of it", r.name, id)
+			}
+			delete(left, id)
+		}
+	}
+	for id := range left {
+		s.broken("job %s tells of an end that never was", id)
 	}
 }
 
@@ -157,6 +181,9 @@ func (s *simulation) checkEvent(r *eventRecord, e *trigger.Event) {
 		if succeeded := e.Status == trigger.StatusCompleted && i == len(log)-1; a.EndedAt.Before(a.StartedAt) || (a.Error == "") != succeeded {
 			s.broken("%s is %s, and its log has the attempt %+v", r.name, e.Status, a)
 		}
+	}
+	if rows := s.db.rows(r.id); s.applies && (rows == 1) != (e.Status == trigger.StatusCompleted) || rows > 1 {
+		s.broken("%s is %s, and Apply has written %d rows", r.name, e.Status, rows)
 	}
 	if r.completions > 1 {
 		s.broken("%s completed %d times", r.name, r.completions)

@@ -96,6 +96,7 @@ type simulation struct {
 	// What this schedule is like.
 	shared            bool // event and job in one transaction
 	keyed             bool // some submissions carry idempotency keys
+	applies           bool // finished work is written in the transaction that ends the event
 	maxAttempts       int
 	pError, pLost     float64 // of a call that fails before and after its effect
 	pCrash, pInterval float64 // of a crash in a call, and of another actor's step in the middle of it
@@ -135,12 +136,13 @@ func simulate(seed uint64, traced bool) (trace string, violation error) {
 	}()
 
 	s.shared, s.keyed, s.deletes = s.chance(0.4), s.chance(0.7), s.chance(0.3)
+	s.applies = s.chance(0.4)
 	s.maxAttempts = []int{1, 3, 10}[s.rng.IntN(3)]
 	level := []float64{0, 0.02, 0.1, 0.3}[s.rng.IntN(4)]
 	s.pError, s.pLost, s.pCrash = level*s.rng.Float64(), level*s.rng.Float64(), level*s.rng.Float64()/3
 	s.pInterval = []float64{0, 0.05, 0.2}[s.rng.IntN(3)]
-	s.tracef("transaction %v, keys %v, max attempts %d, faults %.2f/%.2f/%.2f, interleaving %.2f",
-		s.shared, s.keyed, s.maxAttempts, s.pError, s.pLost, s.pCrash, s.pInterval)
+	s.tracef("transaction %v, keys %v, apply %v, max attempts %d, faults %.2f/%.2f/%.2f, interleaving %.2f",
+		s.shared, s.keyed, s.applies, s.maxAttempts, s.pError, s.pLost, s.pCrash, s.pInterval)
 	s.db = newAuditedDB(s)
 	for i := range 1 + s.rng.IntN(2) {
 		s.procs = append(s.procs, nil)
@@ -203,9 +205,10 @@ func (s *simulation) step() {
 	}
 }
 
-// within runs steps of other actors in the middle of a call.
+// within runs steps of other actors in the middle of a call. Those would wait for the end of
+// a transaction that is open.
 func (s *simulation) within() {
-	if s.calm || s.depth >= 3 || !s.chance(s.pInterval) {
+	if s.calm || s.db.open != nil || s.depth >= 3 || !s.chance(s.pInterval) {
 		return
 	}
 	s.depth++
@@ -250,8 +253,11 @@ func (s *simulation) settle() {
 	for org := range s.deleted {
 		s.deleteAll(s.procs[0], org)
 	}
-	for range 40 {
+	for round := range 40 {
 		s.clock.Advance(11 * time.Minute) // beyond every lease, backoff and RetryAfter
+		if round > 20 {
+			s.clock.Advance(100 * time.Hour) // beyond the wait of an end whose job was refused
+		}
 		for _, p := range s.procs {
 			s.sweep(p)
 		}

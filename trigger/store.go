@@ -114,7 +114,8 @@ type Deletion interface{ mortise.Deletion }
 type Pruner interface {
 	// Prune removes events of all organizations that have ended with the given status: events
 	// without an idempotency key whose FinishedAt is before the given time, and events with
-	// one whose FinishedAt is before keyedBefore. It is a bounded step, see package storage.
+	// one whose FinishedAt is before keyedBefore. Events with a WakeAt stay: their end is
+	// still to be told ([Options].OnEnd). It is a bounded step, see package storage.
 	// Many events may stay for their keys, and Prune is called often: it should not read all
 	// of them. Where jobs are kept in the same database, the dead ones of a removed event go
 	// with it, and do not count. It is maintenance: no organization is asked for.

@@ -86,7 +86,11 @@ func (s *Service) queueOverdue(ctx context.Context, e Event, before time.Time) e
 	now, wake := s.now(), e.WakeAt
 	switch {
 	case e.Status.Finished():
-		return s.wake(ctx, &e, time.Time{})
+		err := s.tellEnd(ctx, &e)
+		if err != nil {
+			err = errors.Join(err, s.wake(ctx, &e, latest(before, now.Add(overdue.Again(e.FinishedAt, now)))))
+		}
+		return err
 	case e.DueAt.After(latest(before, now.Add(overdue.Soon))):
 		return s.wake(ctx, &e, e.DueAt)
 	}

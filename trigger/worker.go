@@ -50,6 +50,7 @@ type Worker struct {
 	sweeper   *Sweeper
 	opts      WorkerOptions
 	places    places
+	tx        mortise.Transactor // of the service's store, if it is one
 }
 
 // NewWorker returns a worker. It fails if the service or the processor is nil, or if a
@@ -62,6 +63,9 @@ func NewWorker(s *Service, p Processor, opts *WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{service: s, processor: p, opts: opts.withDefaults()}
+	if w.tx, _ = s.store.(mortise.Transactor); w.opts.Apply && w.tx == nil {
+		return nil, errors.New("trigger: WorkerOptions.Apply needs a store that is a mortise.Transactor, and does not work over one that the host has wrapped in a type of its own")
+	}
 	sweeper, err := NewSweeper(s, &w.opts.Sweep)
 	if err != nil {
 		return nil, err
@@ -72,7 +76,11 @@ func NewWorker(s *Service, p Processor, opts *WorkerOptions) (*Worker, error) {
 
 // longest is how long an attempt takes at most, the writing of its end included.
 func (w *Worker) longest() time.Duration {
-	return w.opts.Timeout + w.opts.Grace + maxWrites*(markTimeout+writePause)
+	end := maxWrites * (markTimeout + writePause)
+	if w.opts.Apply { // which may fail, and be followed by the end of a failed attempt
+		end *= 2
+	}
+	return w.opts.Timeout + w.opts.Grace + end
 }
 
 func defaultBackoff(attempt int) time.Duration { return failure.Backoff(attempt, 10*time.Minute) }
@@ -227,6 +235,9 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	if err == nil {
 		err = w.checkOutcome(&outcome)
 	}
+	if err != nil {
+		outcome = Outcome{}
+	}
 	ended(err)
 	leave() // before the slot, or the next job would come in vain
 	slot.Give(held)
@@ -262,24 +273,24 @@ func (w *Worker) begin(
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
 	org := d.Job.Organization
-	change := func(ending bool) func(*Event) error {
-		return func(stored *Event) error {
+	change := func(ending bool) func(*Event) ([]mortise.Job, error) {
+		return func(stored *Event) (jobs []mortise.Job, _ error) {
 			if isStored(&e, stored) {
 				e = stored.Clone()
-				return nil
+				return nil, nil
 			}
 			due = stored.DueAt
 			switch {
 			case stored.Generation < generation:
-				return errUnknown
+				return nil, errUnknown
 			case stored.Status.Finished() || stored.Generation > generation:
-				return errObsolete
+				return nil, errObsolete
 			case stored.DueAt.After(now) && (stored.Status == StatusProcessing && d.Deliveries == 1 || stored.submittedForLater()):
-				return errNotYet
+				return nil, errNotYet
 			case !placed:
-				return errNoPlace
+				return nil, errNoPlace
 			case ending != (stored.Attempts >= w.opts.MaxAttempts):
-				return errOutOfAttempts
+				return nil, errOutOfAttempts
 			}
 			if stored.Status == StatusProcessing {
 				stored.noteFailure(now, workerDied)
@@ -289,6 +300,7 @@ func (w *Worker) begin(
 				if stored.LastError == "" {
 					stored.LastError = "the last attempt did not report its end: its worker may have died"
 				}
+				jobs = s.ended(stored)
 			} else {
 				stored.WakeAt = s.wakeAfter(stored, now)
 				stored.Status = StatusProcessing
@@ -297,17 +309,22 @@ func (w *Worker) begin(
 				stored.DueAt = now.Add(w.longest()).Truncate(time.Microsecond)
 			}
 			e = stored.Clone()
-			return nil
+			return jobs, nil
 		}
 	}
-	if err = s.update(ctx, org, id, change(false)); !errors.Is(err, errOutOfAttempts) {
+	begun := change(false)
+	if err = s.update(ctx, org, id, func(stored *Event) error { _, err := begun(stored); return err }); !errors.Is(err, errOutOfAttempts) {
 		return e, due, verdict, err
 	}
+	var lease mortise.Lease // to be ended in the same transaction
+	verdict.Kind = mortise.VerdictDead
 	if s.tx != nil && d.Token != uuid.Nil {
-		err = s.updateAndJobs(ctx, org, id, noJobs(change(true)), d.Lease(), true)
-		return e, due, mortise.Verdict{Kind: mortise.VerdictEnded}, err
+		lease, verdict.Kind = d.Lease(), mortise.VerdictEnded
 	}
-	return e, due, mortise.Verdict{Kind: mortise.VerdictDead}, s.update(ctx, org, id, change(true))
+	if err = s.updateAndJobs(ctx, org, id, change(true), lease, true); err == nil {
+		s.tellEndSoon(ctx, &e)
+	}
+	return e, due, verdict, err
 }
 
 // workerDied is the error of an attempt that the next one finds running.
@@ -349,22 +366,26 @@ func (w *Worker) end(
 		text = s.publicError(failure)
 	}
 	var left Event
-	write := func(stored *Event) error {
+	var due time.Time // of the attempt that decides instead of this one
+	wanted := true    // Apply, unless a call before was committed
+	write := func(stored *Event) (jobs []mortise.Job, _ error) {
+		wanted = !stored.Status.Finished() || !isStored(&left, stored)
 		switch {
-		case stored.Status.Finished() && isStored(&left, stored):
-			return nil
+		case !wanted:
+			return nil, nil
 		case stored.Status.Finished() || stored.Generation != e.Generation:
-			return errObsolete
+			return nil, errObsolete
 		}
-		// An attempt that outlived its lease may still report success; of a failure, the
-		// attempt that took over decides.
-		if failure != nil && (stored.Attempts != e.Attempts || !stored.StartedAt.Equal(e.StartedAt)) {
-			return errNotNewest
+		// An attempt that outlived its lease may still report success; of a failure and of
+		// what Apply writes, the attempt that took over decides.
+		if (failure != nil || outcome.Apply != nil) && (stored.Attempts != e.Attempts || !stored.StartedAt.Equal(e.StartedAt)) {
+			due = stored.DueAt
+			return nil, errNotNewest
 		}
 		switch o.Kind {
 		case mortise.KindCompleted:
 			stored.finish(now, StatusCompleted)
-			stored.Outcome = &outcome
+			stored.Outcome = &Outcome{Summary: outcome.Summary, Data: outcome.Data}
 		case mortise.KindFailed:
 			stored.noteFailure(now, text)
 			stored.finish(now, StatusFailed)
@@ -381,21 +402,40 @@ func (w *Worker) end(
 				stored.LastError = text
 			}
 		}
+		if stored.Status.Finished() {
+			jobs = s.ended(stored)
+		}
 		left = *stored
-		return nil
+		return jobs, nil
 	}
 	var lease mortise.Lease // to be ended in the same transaction
 	dead := verdict.Kind == mortise.VerdictDead
 	if s.tx != nil && d.Token != uuid.Nil && o.Kind != mortise.KindRetrying {
 		lease, verdict.Kind = d.Lease(), mortise.VerdictEnded
 	}
-	err := w.write(ctx, m, e, write, lease, dead)
+	change := func(ctx context.Context) error {
+		return s.updateAndJobs(ctx, e.Organization, e.ID, write, lease, dead)
+	}
+	if applied := change; outcome.Apply != nil {
+		change = func(ctx context.Context) error {
+			return w.updateAndApply(ctx, e, applied, func() bool { return wanted }, outcome.Apply)
+		}
+	}
+	err := w.write(ctx, m, change)
+	if failed := (*applyError)(nil); errors.As(err, &failed) {
+		return w.end(ctx, m, d, e, Outcome{}, failed.err, shutdown)
+	} else if outcome.Apply != nil && errors.Is(err, mortise.ErrUnavailable) && ctx.Err() == nil {
+		// A COMMIT fails also by what Apply has written: a deferred constraint, say.
+		return w.end(ctx, m, d, e, Outcome{}, err, shutdown)
+	}
 	switch {
 	case errors.Is(err, errObsolete) || errors.Is(err, mortise.ErrNotFound):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	case errors.Is(err, errNotNewest):
-		// The event is not finished, so its job must not be lost, whoever holds it.
-		return mortise.Verdict{}
+		// The event is not finished, so its job must not be lost, whoever holds it. Nor must it
+		// come at once, where a queue hands out a job that is held: a third attempt would keep
+		// the second one from deciding, and so on.
+		return mortise.Verdict{After: max(due.Sub(now), writePause)}
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of an attempt; the event will be processed again", "event", e.ID, "error", err)
 		o.Kind, verdict = mortise.KindRetrying, mortise.Verdict{After: writePause}
@@ -409,6 +449,7 @@ func (w *Worker) end(
 	if err != nil {
 		return verdict
 	}
+	s.tellEndSoon(ctx, &left)
 	s.observe(ctx, o)
 	return verdict
 }
@@ -431,12 +472,12 @@ func (s *Service) logDead(ctx context.Context, e *Event, why error) {
 // maxWrites is how often the end of an attempt is tried to be written.
 const maxWrites = 5
 
-// write is Service.updateAndJobs with a bound for each try, and with more tries until the
-// lease is lost or the worker has to end.
-func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event) error, lease mortise.Lease, dead bool) error {
+// write calls change with a bound for each try, and with more tries until the lease is lost
+// or the worker has to end.
+func (w *Worker) write(ctx context.Context, m mode, change func(ctx context.Context) error) error {
 	for try := 1; ; try++ {
 		bounded, cancel := context.WithTimeout(ctx, markTimeout)
-		err := w.service.updateAndJobs(bounded, e.Organization, e.ID, noJobs(update), lease, dead)
+		err := change(bounded)
 		cancel()
 		if !errors.Is(err, mortise.ErrUnavailable) || try == maxWrites || ctx.Err() != nil || try > 1 && m.draining.Err() != nil {
 			return err
@@ -476,6 +517,9 @@ func (w *Worker) backoff(attempt int) time.Duration {
 }
 
 func (w *Worker) checkOutcome(o *Outcome) error {
+	if o.Apply != nil && !w.opts.Apply {
+		return Permanent(errors.New("the outcome has Apply, and WorkerOptions.Apply is not set"))
+	}
 	if size := len(o.Summary) + len(o.Data); size > w.service.opts.MaxBytes {
 		return Permanent(fmt.Errorf("the outcome is %d bytes long, over the limit of %d", size, w.service.opts.MaxBytes))
 	}

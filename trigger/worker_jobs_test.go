@@ -83,7 +83,7 @@ func TestLateFailureAfterAShutdown(t *testing.T) {
 	}, nil)
 	require.NoError(t, err)
 	e := submit(t, s, "a")
-	assert.Equal(t, mortise.Verdict{}, w.Handle(t.Context(), mortise.Delivery{Job: e.Job(), Deliveries: 1}))
+	assert.Equal(t, mortise.Verdict{After: time.Second}, w.Handle(t.Context(), mortise.Delivery{Job: e.Job(), Deliveries: 1}))
 	now := get(t, s, e.ID)
 	assert.Equal(t, 2, attempt)
 	assert.Equal(t, trigger.StatusReceived, now.Status)

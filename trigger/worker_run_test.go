@@ -123,7 +123,7 @@ func TestNextEventBeforeTheEndIsWritten(t *testing.T) {
 		hold := make(chan struct{})
 		var held atomic.Bool
 		hook := func(op string) error {
-			if op == "Store.UpdateEventAndRemove" && !held.Swap(true) {
+			if op == "Store.UpdateEventAndJobs" && !held.Swap(true) {
 				<-hold
 			}
 			return nil
@@ -131,6 +131,7 @@ func TestNextEventBeforeTheEndIsWritten(t *testing.T) {
 		r.hook.Store(&hook)
 		events := []trigger.Event{submit(t, r.service, "a"), submit(t, r.service, "b")}
 		time.Sleep(3 * time.Second)
+		assert.True(t, held.Load(), "an end is held up")
 		assert.EqualValues(t, 2, begun.Load(), "the first one's end is not written yet")
 		close(hold)
 		time.Sleep(3 * time.Second)

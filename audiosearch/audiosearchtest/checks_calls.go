@@ -118,10 +118,10 @@ func (s *subject) runCalls(id int64) []call {
 		calls = append(calls, call{"CreateRunAndAdd", func(ctx context.Context, org, _ string) error {
 			r := plainRun(org, 0)
 			return tx.CreateRunAndAdd(ctx, r, manyRuns, r.Job())
-		}}, call{"UpdateRunAndRemove", func(ctx context.Context, org, _ string) error {
+		}}, call{"UpdateRunAndJobs", func(ctx context.Context, org, _ string) error {
 			r := plainRun(org, 0)
 			none := mortise.Lease{Job: r.Job(), Token: uuid.New()}
-			return tx.UpdateRunAndRemove(ctx, org, id, func(*audiosearch.Run) error { return nil }, none)
+			return tx.UpdateRunAndJobs(ctx, org, id, withJobs(func(*audiosearch.Run) error { return nil }), none)
 		}})
 	}
 	return calls

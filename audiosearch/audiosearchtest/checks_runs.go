@@ -52,6 +52,13 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	return r
 }
 
+// toldRun is such a run whose end is told: it can be pruned.
+func toldRun(org string, finished time.Duration) audiosearch.Run {
+	r := endedRun(org, finished)
+	r.WakeAt = time.Time{}
+	return r
+}
+
 // someVideos returns the videos of someResults: one with all that a video can have, one
 // with little.
 func someVideos() []audiosearch.Video {

@@ -92,8 +92,8 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Store.CreateRunAndAdd", func() error {
 		return s.CreateRunAndAdd(ctx, audiosearch.Run{Organization: "o", ID: 3}, 9, later(job()))
 	})
-	try("Store.UpdateRunAndRemove", func() error {
-		return s.UpdateRunAndRemove(ctx, "o", 1, func(*audiosearch.Run) error { return nil }, claim())
+	try("Store.UpdateRunAndJobs", func() error {
+		return s.UpdateRunAndJobs(ctx, "o", 1, func(*audiosearch.Run) ([]mortise.Job, error) { return nil, nil }, claim())
 	})
 	try("Leases.Add", func() error { return l.Add(ctx, later(job())) })
 	try("Leases.Cancel", func() error { return l.Cancel(ctx, job()) })

@@ -46,7 +46,7 @@ var hiding = map[string][]string{
 	"deletion/hides-scores":     {"PutScoring", "Scorings", "Search", "Unscored", "WindowScores"},
 	"deletion/hides-parts":      {"PutPart", "Parts"},
 	"deletion/hides-models":     {"Models", "SetModel"},
-	"deletion/hides-runs":       {"Run", "UpdateRun", "UpdateRunAndRemove", "PutResultVideos", "PutResults", "RunResults"},
+	"deletion/hides-runs":       {"Run", "UpdateRun", "UpdateRunAndJobs", "PutResultVideos", "PutResults", "RunResults"},
 	"deletion/hides-lists":      {"ListRuns", "Overdue"},
 	"deletion/hides-counts":     {"Counts", "Backlog"},
 	"deletion/refuses-runs":     {"CreateRun"},

@@ -28,6 +28,17 @@ var pruneMutants = []broken{
 			return m.db.PruneRuns(ctx, before, limit)
 		})},
 
+	{name: "prunes runs whose end is not told", breaks: "runpruner/untold-stay", mutate: around(telling, "PruneRuns")},
+	{name: "trims runs whose end is not told", breaks: "runpruner/untold-stay", mutate: around(telling, "TrimRuns")},
+	{name: "keeps so many beside untold runs", breaks: "runpruner/untold-stay",
+		mutate: replace("TrimRuns", func(m *mutant, ctx context.Context, keep, limit int) (int, bool, error) {
+			untold, err := m.db.Overdue(bg, time.Now(), 1000)
+			if err != nil {
+				return 0, false, err
+			}
+			return m.db.TrimRuns(ctx, keep+len(untold), limit)
+		})},
+
 	{name: "trims nothing and counts", breaks: "runpruner/trim runpruner/durable", mutate: around(
 		func(_ *mutant, c *mutate.Call) { *mutate.Get[int](c.Out) = 1 }, "TrimRuns")},
 	{name: "keeps so many of all organizations", breaks: "runpruner/trim",
@@ -50,6 +61,18 @@ var pruneMutants = []broken{
 			}
 			return m.db.TrimRuns(ctx, max(keep-open, 0), limit)
 		})},
+}
+
+// telling makes a call as if the ends of all runs were told.
+func telling(m *mutant, c *mutate.Call) {
+	untold, _ := m.db.Overdue(bg, time.Now(), 1000)
+	for _, r := range untold {
+		_ = m.db.UpdateRun(bg, r.Organization, r.ID, func(r *audiosearch.Run) error {
+			r.WakeAt = time.Time{}
+			return nil
+		})
+	}
+	c.Go()
 }
 
 // afresh is a Reopen that loses everything.

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/mutate"
 )
 
 // everyAdd replaces CreateRunAndAdd by a CreateRun and something after it.
@@ -17,11 +20,25 @@ func everyAdd(then func(ctx context.Context, j mortise.Job, created error) error
 	})
 }
 
-// everyEnd replaces UpdateRunAndRemove by an UpdateRun and something after it.
-func everyEnd(then func(ctx context.Context, l mortise.Lease, updated error) error) func(*mutant) {
-	return replace("UpdateRunAndRemove", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error {
-		return then(ctx, l, m.db.UpdateRun(context.WithoutCancel(ctx), org, id, update))
+// everyEnd replaces UpdateRunAndJobs by an UpdateRun and something after it. The jobs
+// come also from an update that is refused.
+func everyEnd(then func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error) func(*mutant) {
+	return replace("UpdateRunAndJobs", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease) error {
+		var jobs []mortise.Job
+		updated := m.db.UpdateRun(context.WithoutCancel(ctx), org, id, func(r *audiosearch.Run) (err error) {
+			jobs, err = update(r)
+			return err
+		})
+		return then(m, ctx, jobs, l, updated)
 	})
+}
+
+// addAll adds jobs.
+func (m *mutant) addAll(ctx context.Context, jobs []mortise.Job) (err error) {
+	for _, j := range jobs {
+		err = errors.Join(err, m.jobs.Add(ctx, j))
+	}
+	return err
 }
 
 // addIf adds the job of a run that was not created because of an error.
@@ -79,46 +96,81 @@ var txMutants = []broken{
 		})(m)
 	}},
 
-	{name: "removes no jobs", breaks: "txstore/update-and-remove txstore/update-both-or-neither",
-		mutate: everyEnd(func(_ context.Context, _ mortise.Lease, updated error) error { return updated })},
-	{name: "buries jobs", breaks: "txstore/update-and-remove", mutate: func(m *mutant) {
-		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+	{name: "removes no jobs", breaks: "txstore/update-and-jobs txstore/update-both-or-neither",
+		mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, _ mortise.Lease, updated error) error {
 			if updated == nil {
-				_ = m.jobs.Remove(ctx, l, true)
+				_ = m.addAll(ctx, jobs)
 			}
 			return updated
-		})(m)
-	}},
-	{name: "removes jobs whatever update says", breaks: "txstore/update-refused", mutate: func(m *mutant) {
-		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+		})},
+	{name: "buries jobs", breaks: "txstore/update-and-jobs", mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error {
+		if updated == nil {
+			_ = errors.Join(m.jobs.Remove(ctx, l, true), m.addAll(ctx, jobs))
+		}
+		return updated
+	})},
+	{name: "removes jobs whatever update says", breaks: "txstore/update-refused", mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error {
+		_ = m.jobs.Remove(ctx, l, false)
+		if updated == nil {
+			_ = m.addAll(ctx, jobs)
+		}
+		return updated
+	})},
+	{name: "adds jobs whatever update says", breaks: "txstore/update-refused", mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error {
+		if updated == nil {
 			_ = m.jobs.Remove(ctx, l, false)
-			return updated
-		})(m)
-	}},
-	{name: "minds a lost lease", breaks: "txstore/lease-lost", mutate: func(m *mutant) {
-		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
-			if updated != nil {
-				return updated
+		}
+		_ = m.addAll(ctx, jobs)
+		return updated
+	})},
+	{name: "adds no jobs of updates", breaks: "txstore/update-and-jobs-adds", mutate: everyEnd(func(m *mutant, ctx context.Context, _ []mortise.Job, l mortise.Lease, updated error) error {
+		if updated == nil {
+			_ = m.jobs.Remove(ctx, l, false)
+		}
+		return updated
+	})},
+	{name: "adds the jobs of updates at once", breaks: "txstore/update-and-jobs-adds", mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error {
+		if updated == nil {
+			for i := range jobs {
+				jobs[i].At = time.Time{}
 			}
-			return m.jobs.Remove(ctx, l, false)
-		})(m)
-	}},
-	{name: "changes nothing without a lease", breaks: "txstore/lease-lost",
-		mutate: replace("UpdateRunAndRemove", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error {
+			_ = errors.Join(m.jobs.Remove(ctx, l, false), m.addAll(ctx, jobs))
+		}
+		return updated
+	})},
+	{name: "minds a lost lease", breaks: "txstore/lease-lost", mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error {
+		if updated != nil {
+			return updated
+		}
+		return errors.Join(m.jobs.Remove(ctx, l, false), m.addAll(ctx, jobs))
+	})},
+	{name: "changes nothing without a lease", breaks: "txstore/lease-lost txstore/update-and-jobs-adds",
+		mutate: replace("UpdateRunAndJobs", func(m *mutant, ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease) error {
 			if m.jobs.Extend(ctx, l, time.Hour) != nil {
 				return nil
 			}
-			return m.db.UpdateRunAndRemove(ctx, org, id, update, l)
+			return m.db.UpdateRunAndJobs(ctx, org, id, update, l)
 		})},
-	{name: "changes and removes in two steps", breaks: "txstore/update-both-or-neither", mutate: func(m *mutant) {
-		everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
-			conformance.Seam()
-			if updated == nil {
-				_ = m.jobs.Remove(ctx, l, false)
-			}
-			return updated
-		})(m)
-	}},
+	{name: "removes by the nil token", breaks: "txstore/lease-lost", mutate: around(func(m *mutant, c *mutate.Call) {
+		c.Go()
+		if l := mutate.Get[mortise.Lease](c.In); l.Token == uuid.Nil {
+			_ = m.jobs.Cancel(bg, l.Job)
+		}
+	}, "UpdateRunAndJobs")},
+	{name: "changes and removes in two steps", breaks: "txstore/update-both-or-neither", mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error {
+		conformance.Seam()
+		if updated == nil {
+			_ = errors.Join(m.addAll(bg, jobs), m.jobs.Remove(ctx, l, false))
+		}
+		return updated
+	})},
+	{name: "changes and adds in two steps", breaks: "txstore/update-both-or-neither", mutate: everyEnd(func(m *mutant, ctx context.Context, jobs []mortise.Job, l mortise.Lease, updated error) error {
+		conformance.Seam()
+		if updated == nil {
+			_ = errors.Join(m.jobs.Remove(bg, l, false), m.addAll(ctx, jobs))
+		}
+		return updated
+	})},
 
 	{name: "shares everything", breaks: "txstore/leases-share txstore/queue-shares", mutate: func(m *mutant) {
 		m.shares = func(any) bool { return true }

@@ -91,7 +91,7 @@ var countRules = []rule{
 	}, needCounter | needRunPruner,
 		func(t *testing.T, s *subject) {
 			for i := range 4 {
-				s.createRun(t, endedRun(orgA, time.Duration(i)*time.Hour))
+				s.createRun(t, toldRun(orgA, time.Duration(i)*time.Hour))
 			}
 			s.hasCounts(t, orgA, 10, audiosearch.Counts{Succeeded: exactly(4)})
 			require.Equal(t, 1, s.prune(t, time.Minute))

@@ -79,7 +79,7 @@ var datasetDeletionRules = []rule{
 	{Rule{"datasets/delete-keeps-runs", "DeleteDataset leaves the runs of the dataset."}, needDatasets | needRuns,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
-			r := s.createRun(t, endedRun(orgA, 0))
+			r := s.createRun(t, toldRun(orgA, 0))
 			require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
 			s.hasRun(t, r)
 			require.NotEmpty(t, s.results(t, r))

@@ -34,7 +34,7 @@ func (s *subject) furnish(t *testing.T, org string) whole {
 	if s.Models != nil {
 		require.NoError(t, s.Models.SetModel(t.Context(), org, setA, change("", modelX, 0)))
 	}
-	w.runs = []audiosearch.Run{s.createRun(t, plainRun(org, 0)), s.createRun(t, endedRun(org, 0)), s.createRun(t, endedRun(org, time.Hour))}
+	w.runs = []audiosearch.Run{s.createRun(t, plainRun(org, 0)), s.createRun(t, toldRun(org, 0)), s.createRun(t, endedRun(org, time.Hour))}
 	return w
 }
 

@@ -137,8 +137,8 @@ var pruneRules = []rule{
 	{Rule{"runpruner/removes", "PruneRuns removes runs of all organizations that finished before the given time, with their results, and returns how many."}, needRuns | needRunPruner,
 		func(t *testing.T, s *subject) {
 			require.Zero(t, s.prune(t, 0))
-			old := []audiosearch.Run{s.createRun(t, endedRun(orgA, -time.Hour)), s.createRun(t, endedRun(orgB, -2*time.Hour))}
-			kept := s.createRun(t, endedRun(orgA, time.Hour))
+			old := []audiosearch.Run{s.createRun(t, toldRun(orgA, -time.Hour)), s.createRun(t, toldRun(orgB, -2*time.Hour))}
+			kept := s.createRun(t, toldRun(orgA, time.Hour))
 			require.Equal(t, 2, s.prune(t, 0))
 			for _, r := range old {
 				s.isUnknown(t, r.Organization, r.ID)
@@ -154,7 +154,7 @@ var pruneRules = []rule{
 
 	{Rule{"runpruner/before-is-strict", "PruneRuns removes runs that finished before the given time, not those that finished at it."}, needRuns | needRunPruner,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, endedRun(orgA, 0))
+			r := s.createRun(t, toldRun(orgA, 0))
 			require.Zero(t, s.prune(t, -time.Microsecond))
 			require.Zero(t, s.prune(t, 0))
 			s.hasRun(t, r)
@@ -170,6 +170,30 @@ var pruneRules = []rule{
 				require.Zero(t, s.prune(t, 1000*time.Hour), state)
 				s.hasRun(t, r)
 			}
+		}},
+}
+
+// untoldRules are the rules of both methods that remove runs.
+var untoldRules = []rule{
+	{Rule{"runpruner/untold-stay", "Runs that have ended with a WakeAt stay, and count neither for the limit of PruneRuns nor for the limit of TrimRuns; " +
+		"they count for how many runs TrimRuns keeps."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			var untold []audiosearch.Run
+			for _, finished := range []time.Duration{0, -20 * time.Hour, -30 * time.Hour} {
+				untold = append(untold, s.createRun(t, endedRun(orgA, finished)))
+			}
+			for i := range 4 {
+				s.createRun(t, toldRun(orgA, -time.Duration(i+1)*time.Hour))
+			}
+			require.Equal(t, 3, steptest.All(t, 1, s.trimming(2)), "runs that TrimRuns removed")
+			require.Equal(t, 1, steptest.All(t, 1, s.pruning(time.Hour)), "runs that PruneRuns removed")
+			for _, r := range untold {
+				s.hasRun(t, r)
+				sameResults(t, r.Results, s.results(t, r))
+				s.updateRun(t, r, func(r *audiosearch.Run) { r.WakeAt = time.Time{} })
+			}
+			require.Equal(t, 2, s.trim(t, 1), "runs without a WakeAt")
+			require.Equal(t, 1, s.prune(t, time.Hour), "runs without a WakeAt")
 		}},
 }
 
@@ -193,9 +217,9 @@ var trimRules = []rule{
 			require.Zero(t, s.trim(t, 0))
 			var runs []audiosearch.Run
 			for i := range 5 {
-				runs = append(runs, s.createRun(t, endedRun(orgA, -time.Duration(i)*time.Hour)))
+				runs = append(runs, s.createRun(t, toldRun(orgA, -time.Duration(i)*time.Hour)))
 			}
-			few := s.createRun(t, endedRun(orgB, -1000*time.Hour))
+			few := s.createRun(t, toldRun(orgB, -1000*time.Hour))
 			require.Zero(t, s.trim(t, 5))
 			require.Equal(t, 3, s.trim(t, 2))
 			for i, r := range runs {
@@ -216,7 +240,7 @@ var trimRules = []rule{
 		func(t *testing.T, s *subject) {
 			var ids []int64
 			for range 6 {
-				ids = append(ids, s.createRun(t, endedRun(orgA, 0)).ID)
+				ids = append(ids, s.createRun(t, toldRun(orgA, 0)).ID)
 			}
 			slices.Sort(ids)
 			require.Equal(t, 3, s.trim(t, 3))
@@ -238,7 +262,7 @@ var trimRules = []rule{
 				r.State = state
 				open = append(open, s.createRun(t, r))
 			}
-			ended := s.createRun(t, endedRun(orgA, 0))
+			ended := s.createRun(t, toldRun(orgA, 0))
 			require.Zero(t, s.trim(t, 1))
 			require.Equal(t, 1, s.trim(t, 0))
 			s.isUnknown(t, orgA, ended.ID)

@@ -95,7 +95,7 @@ var reopenRules = []rule{
 
 	{Rule{"runpruner/durable", "What PruneRuns and TrimRuns removed stays removed."}, needRuns | needRunPruner | needReopen,
 		func(t *testing.T, s *subject) {
-			runs := []audiosearch.Run{s.createRun(t, endedRun(orgA, 0)), s.createRun(t, endedRun(orgA, time.Hour))}
+			runs := []audiosearch.Run{s.createRun(t, toldRun(orgA, 0)), s.createRun(t, toldRun(orgA, time.Hour))}
 			require.Equal(t, 1, s.prune(t, time.Minute))
 			require.Equal(t, 1, s.trim(t, 0))
 			s.reopen(t)

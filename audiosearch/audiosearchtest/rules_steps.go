@@ -17,9 +17,9 @@ var boundedSteps = []steptest.Step[*subject]{
 		Fill: func(t *testing.T, s *subject, units int) steptest.Work {
 			var old []audiosearch.Run
 			for i := range units {
-				old = append(old, s.createRun(t, endedRun([]string{orgA, orgB}[i%2], -time.Duration(i)*time.Hour)))
+				old = append(old, s.createRun(t, toldRun([]string{orgA, orgB}[i%2], -time.Duration(i)*time.Hour)))
 			}
-			kept := []audiosearch.Run{s.createRun(t, endedRun(orgA, time.Hour)), s.createRun(t, plainRun(orgB, 0))}
+			kept := []audiosearch.Run{s.createRun(t, toldRun(orgA, time.Hour)), s.createRun(t, plainRun(orgB, 0))}
 			return s.runWork(s.pruning(time.Minute), old, kept)
 		}},
 
@@ -28,7 +28,7 @@ var boundedSteps = []steptest.Step[*subject]{
 			const keep = 2
 			var old, kept []audiosearch.Run
 			for i := range units + 2*keep {
-				r := s.createRun(t, endedRun([]string{orgA, orgB}[i%2], time.Duration(i)*time.Hour))
+				r := s.createRun(t, toldRun([]string{orgA, orgB}[i%2], time.Duration(i)*time.Hour))
 				if i < units {
 					old = append(old, r)
 				} else {

@@ -52,6 +52,27 @@ func (s *subject) addRun(t *testing.T, r audiosearch.Run) mortise.Lease {
 	return s.claimOne(t, r)
 }
 
+// claims requires that these jobs can be claimed now, and no others.
+func (s *subject) claims(t *testing.T, want ...mortise.Job) {
+	t.Helper()
+	var got []mortise.Job
+	for _, l := range s.claim(t) {
+		got = append(got, l.Job)
+	}
+	require.ElementsMatch(t, want, got, "jobs that can be claimed")
+}
+
+// withJobs is an update that returns jobs.
+func withJobs(update func(*audiosearch.Run) error, jobs ...mortise.Job) func(*audiosearch.Run) ([]mortise.Job, error) {
+	return func(r *audiosearch.Run) ([]mortise.Job, error) { return jobs, update(r) }
+}
+
+// terminate is an update that ends a run.
+func terminate(r *audiosearch.Run) error {
+	r.State = audiosearch.StateTerminated
+	return nil
+}
+
 // txCreateRules are the rules of CreateRunAndAdd.
 var txCreateRules = []rule{
 	{Rule{"txstore/create-and-add",
@@ -163,22 +184,21 @@ var txCreateRules = []rule{
 		}},
 }
 
-// txUpdateRules are the rules of UpdateRunAndRemove.
+// txUpdateRules are the rules of UpdateRunAndJobs.
 var txUpdateRules = []rule{
-	{Rule{"txstore/update-and-remove",
-		"UpdateRunAndRemove does UpdateRun and, if that succeeded, Leases.Remove: the " +
+	{Rule{"txstore/update-and-jobs",
+		"UpdateRunAndJobs does UpdateRun and, if that succeeded, Leases.Remove: the " +
 			"job can be added anew."}, needTx,
 		func(t *testing.T, s *subject) {
 			r, other := plainRun(orgA, 0), plainRun(orgA, 0)
 			otherLease := s.addRun(t, other)
 			l := s.addRun(t, r)
 			var seen audiosearch.Run
-			require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, r.ID,
-				func(stored *audiosearch.Run) error {
-					seen = stored.Clone()
-					stored.State, stored.Message = audiosearch.StateTerminated, "It ended."
-					return nil
-				}, l))
+			require.NoError(t, s.tx().UpdateRunAndJobs(t.Context(), orgA, r.ID, withJobs(func(stored *audiosearch.Run) error {
+				seen = stored.Clone()
+				stored.State, stored.Message = audiosearch.StateTerminated, "It ended."
+				return nil
+			}), l))
 			sameRun(t, r, seen)
 			r.State, r.Message = audiosearch.StateTerminated, "It ended."
 			s.hasRun(t, r)
@@ -189,30 +209,60 @@ var txUpdateRules = []rule{
 			require.Equal(t, 1, s.claimOne(t, r).Deliveries, "deliveries of a job that was added anew")
 		}},
 
-	{Rule{"txstore/update-refused",
-		"If update returns an error, or there is no such run, UpdateRunAndRemove " +
-			"changes nothing, returns that error, and leaves the job."}, needTx,
+	{Rule{"txstore/update-and-jobs-adds",
+		"UpdateRunAndJobs adds the jobs that update returns, each once, for their times, also " +
+			"where no lease holds a job; a job that is there is left as it is."}, needTx,
 		func(t *testing.T, s *subject) {
 			r := plainRun(orgA, 0)
 			l := s.addRun(t, r)
-			err := s.tx().UpdateRunAndRemove(t.Context(), orgA, r.ID, func(stored *audiosearch.Run) error {
+			newJob := func(org string) mortise.Job {
+				r := plainRun(org, 0)
+				return r.Job()
+			}
+			next, later, there := newJob(orgB), newJob(orgA), newJob(orgA)
+			next.Trace = map[string]string{"traceparent": "00-1"}
+			tomorrow := later
+			tomorrow.At = time.Now().Add(24 * time.Hour)
+			again := there
+			again.At = tomorrow.At
+			require.NoError(t, s.Leases.Add(t.Context(), there))
+			require.NoError(t, s.tx().UpdateRunAndJobs(t.Context(), orgA, r.ID, withJobs(terminate, next, tomorrow, again, next), l))
+			s.claims(t, next, there)
+			s.holds(t, l, false)
+			require.NoError(t, s.Leases.Add(t.Context(), later))
+			s.claims(t) // it is there, for its time
+
+			bare := s.createRun(t, plainRun(orgA, 0))
+			require.NoError(t, s.tx().UpdateRunAndJobs(t.Context(), orgA, bare.ID, withJobs(terminate, bare.Job()), mortise.Lease{}))
+			require.Equal(t, audiosearch.StateTerminated, s.run(t, bare).State)
+			s.claims(t, bare.Job())
+		}},
+
+	{Rule{"txstore/update-refused",
+		"If update returns an error, or there is no such run, UpdateRunAndJobs " +
+			"changes nothing, returns that error, leaves the job and adds none."}, needTx,
+		func(t *testing.T, s *subject) {
+			r, other := plainRun(orgA, 0), plainRun(orgA, 0)
+			l := s.addRun(t, r)
+			err := s.tx().UpdateRunAndJobs(t.Context(), orgA, r.ID, withJobs(func(stored *audiosearch.Run) error {
 				stored.State = audiosearch.StateTerminated
 				return audiosearch.ErrFinished
-			}, l)
+			}, other.Job()), l)
 			require.ErrorIs(t, err, audiosearch.ErrFinished)
 			s.hasRun(t, r)
 			s.holds(t, l, true)
-			err = s.tx().UpdateRunAndRemove(t.Context(), orgB, r.ID, func(*audiosearch.Run) error {
+			err = s.tx().UpdateRunAndJobs(t.Context(), orgB, r.ID, withJobs(func(*audiosearch.Run) error {
 				t.Error("update was called")
 				return nil
-			}, l)
+			}, other.Job()), l)
 			require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 			s.holds(t, l, true)
+			s.claims(t)
 		}},
 
 	{Rule{"txstore/lease-lost",
-		"That the lease is lost is no error: UpdateRunAndRemove changes the run, and " +
-			"the job stays with its holder."}, needTx,
+		"That the lease is lost, or has no token, is no error: UpdateRunAndJobs changes the run, " +
+			"and the job stays with its holder."}, needTx,
 		func(t *testing.T, s *subject) {
 			r := plainRun(orgA, 0)
 			first := s.addRun(t, r)
@@ -220,42 +270,49 @@ var txUpdateRules = []rule{
 			second := s.claimOne(t, r)
 			none := second
 			none.Token = uuid.Nil
-			for i, l := range []mortise.Lease{first, none} {
-				require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, r.ID,
-					func(stored *audiosearch.Run) error {
-						stored.Attempts = i + 1
-						return nil
-					}, l))
-				r.Attempts = i + 1
+			change := func(l mortise.Lease) {
+				t.Helper()
+				r.Attempts++
+				require.NoError(t, s.tx().UpdateRunAndJobs(t.Context(), orgA, r.ID, withJobs(func(stored *audiosearch.Run) error {
+					stored.Attempts++
+					return nil
+				}), l))
 				s.hasRun(t, r)
+			}
+			for _, l := range []mortise.Lease{first, none} {
+				change(l)
 				s.holds(t, second, true)
 			}
+			require.NoError(t, s.Leases.Release(t.Context(), second, 0))
+			change(none)
+			s.claimOne(t, r)
 		}},
 
 	{Rule{"txstore/update-both-or-neither",
-		"UpdateRunAndRemove is one transaction: the run is changed and the job gone, " +
-			"both or neither, also if the call was cut off."}, needTx,
+		"UpdateRunAndJobs is one transaction: the run is changed if and only if the job is gone " +
+			"and the others are added, also if the call was cut off."}, needTx,
 		func(t *testing.T, s *subject) {
 			const n = 40
-			runs, leases := make([]audiosearch.Run, n), make([]mortise.Lease, n)
+			runs, leases, next := make([]audiosearch.Run, n), make([]mortise.Lease, n), make([]audiosearch.Run, n)
 			for i := range runs {
-				runs[i] = plainRun(orgA, 0)
+				runs[i], next[i] = plainRun(orgA, 0), plainRun(orgA, 0)
 				leases[i] = s.addRun(t, runs[i])
 			}
 			conformance.CutOff(t, n, func(ctx context.Context, i int) {
-				_ = s.tx().UpdateRunAndRemove(ctx, orgA, runs[i].ID, func(r *audiosearch.Run) error {
-					r.State = audiosearch.StateTerminated
-					return nil
-				}, leases[i])
+				_ = s.tx().UpdateRunAndJobs(ctx, orgA, runs[i].ID, withJobs(terminate, next[i].Job()), leases[i])
 			})
-			conformance.Until(t, "every run to have ended with its job, or neither", func() bool {
+			added := make(map[string]bool)
+			conformance.Until(t, "every run to have ended without its job and with the next, or neither", func() bool {
+				for _, l := range s.claim(t) {
+					added[l.Job.ID] = true
+				}
 				for i, r := range runs {
 					err := s.Leases.Extend(t.Context(), leases[i], time.Hour)
 					if err != nil {
 						require.ErrorIs(t, err, mortise.ErrLeaseLost)
 					}
 					ended := s.run(t, r).State == audiosearch.StateTerminated
-					if ended != (err != nil) || !ended && i%2 == 1 {
+					if ended != (err != nil) || ended != added[next[i].Job().ID] || !ended && i%2 == 1 {
 						return false
 					}
 				}
@@ -264,22 +321,18 @@ var txUpdateRules = []rule{
 		}},
 
 	{Rule{"txstore/durable",
-		"What CreateRunAndAdd and UpdateRunAndRemove did outlives the process, run and " +
-			"job."}, needTx | needReopen,
+		"What CreateRunAndAdd and UpdateRunAndJobs did outlives the process, run and " +
+			"jobs."}, needTx | needReopen,
 		func(t *testing.T, s *subject) {
-			ended, open := plainRun(orgA, 0), plainRun(orgA, 0)
+			ended, open, next := plainRun(orgA, 0), plainRun(orgA, 0), plainRun(orgA, 0)
 			l := s.addRun(t, ended)
-			require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, ended.ID,
-				func(r *audiosearch.Run) error {
-					r.State = audiosearch.StateTerminated
-					return nil
-				}, l))
+			require.NoError(t, s.tx().UpdateRunAndJobs(t.Context(), orgA, ended.ID, withJobs(terminate, next.Job()), l))
 			ended.State = audiosearch.StateTerminated
 			require.NoError(t, s.tx().CreateRunAndAdd(t.Context(), open, manyRuns, open.Job()))
 			s.reopen(t)
 			s.hasRun(t, ended)
 			s.hasRun(t, open)
-			s.claimOne(t, open)
+			s.claims(t, open.Job(), next.Job())
 			s.holds(t, l, false)
 		}},
 }

@@ -133,7 +133,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 		catalogScoringRules, missingKeyRules, scoringRules, conflictRules, searchRules, filterRules, unscoredRules,
 		windowRules, compactRules, scoreRaceRules, classRules, batchRules, partRules, flipRules, partOtherRules,
 		modelRules, modelOtherRules, modelOrderRules, runRules, waitingRules, runUpdateRules, runListRules,
-		sharedCountRules(), countRules, counterRules, resultRules, resultSetRules, overdueRules, pruneRules, trimRules, stepRules(), listsRules(),
+		sharedCountRules(), countRules, counterRules, resultRules, resultSetRules, overdueRules, pruneRules, trimRules, untoldRules, stepRules(), listsRules(),
 		txCreateRules, txUpdateRules, shareRules, deletionRules, deletionRunRules, removalRules,
 		contextRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)

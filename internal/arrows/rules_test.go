@@ -109,6 +109,7 @@ var rows = slices.Concat([]row{
 
 	// Above all others.
 	{pkg: "examples/server/...", code: []string{public}, tests: []string{"internal/pgserver"}, module: true},
+	{pkg: "examples/killme/...", code: []string{public}, module: true},
 	{pkg: "examples/...", code: []string{public}, module: true},
 	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
 
@@ -177,7 +178,7 @@ var (
 	mediaTests   = []string{"storage/leases", "audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "audiosearch/synth", "storage/memory"}
 	anyTests     = slices.Concat(backendTests, mediaTests, []string{"httpadapter/..."})
 	networkCode  = []string{"audiosearch/sound", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
-	nobody       = []string{"examples/server/...", "examples/...", "internal/e2e/..."} // who imports these
+	nobody       = []string{"examples/server/...", "examples/killme/...", "examples/...", "internal/e2e/..."} // who imports these
 )
 
 // root is the package in the module's own folder.

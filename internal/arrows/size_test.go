@@ -106,7 +106,7 @@ func size(packages map[string][]*sourceFile) string {
 var ofHosts = []string{"Directory"}
 
 // ofBackends are the interfaces of the root that a backend implements.
-var ofBackends = []string{"Remover", "Deletion", "Counter", "Leases", "Holder", "DeadJobs", "Sharer", "HostTx", "LossReporter"}
+var ofBackends = []string{"Remover", "Deletion", "Counter", "Leases", "Holder", "DeadJobs", "Sharer", "HostTx", "Transactor", "LossReporter"}
 
 // eachType calls f with the exported types of a package.
 func eachType(files []*sourceFile, f func(name string, typ ast.Expr)) {

@@ -28,6 +28,7 @@ import (
 const (
 	corePath   = release.Core
 	serverPath = corePath + "/examples/server"
+	killmePath = corePath + "/examples/killme"
 )
 
 // coreNeeds is all that a program which imports the core may get with it, and what those
@@ -204,7 +205,7 @@ func TestConsumer(t *testing.T) {
 	// The nested modules are not built here, only resolved: their own tests build them,
 	// and some need cgo.
 	for _, nested := range packed.Modules[1:] {
-		if nested.Path == serverPath {
+		if nested.Path == serverPath || nested.Path == killmePath { // programs, which bring others together
 			continue
 		}
 		t.Run(strings.TrimPrefix(nested.Path, corePath+"/"), func(t *testing.T) {

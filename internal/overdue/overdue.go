@@ -29,6 +29,10 @@ const (
 	LeastLostAfter = 15 * time.Minute
 )
 
+// Again is the wait after a job that tells of an end was refused: it doubles, so that a job
+// which is refused for ever does not fill the sweeps.
+func Again(ended, now time.Time) time.Duration { return max(now.Sub(ended), HandOver) }
+
 // Unknown returns the verdict on a job of work that the store does not know. Its transaction
 // may not be committed yet, so it is tried again for a minute.
 func Unknown(d mortise.Delivery) mortise.Verdict {

@@ -18,7 +18,7 @@ func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int
 	defer db.end()
 	step, orgs := boundedStep{limit: limit}, make(map[string]bool)
 	for id, r := range db.audio.runs {
-		if step.takes(r.run.State == audiosearch.StateTerminated && r.run.FinishedAt.Before(before)) {
+		if step.takes(r.run.State == audiosearch.StateTerminated && r.run.WakeAt.IsZero() && r.run.FinishedAt.Before(before)) {
 			db.audio.removeRun(id)
 			orgs[r.run.Organization] = true
 		}
@@ -51,7 +51,7 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (n int, mor
 			return cmp.Or(x.FinishedAt.Compare(y.FinishedAt), cmp.Compare(x.ID, y.ID))
 		})
 		for _, r := range runs[:len(runs)-keep] {
-			if step.takes(true) {
+			if step.takes(r.WakeAt.IsZero()) {
 				db.audio.removeRun(r.ID)
 			}
 		}

@@ -123,20 +123,28 @@ func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, updat
 	return db.audio.updateRun(org, id, update)
 }
 
-// UpdateRunAndRemove implements [audiosearch.TxStore].
-func (a *AudioSearch) UpdateRunAndRemove(
-	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+// UpdateRunAndJobs implements [audiosearch.TxStore].
+func (a *AudioSearch) UpdateRunAndJobs(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease,
 ) error {
 	db, err := a.db.write(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.end()
-	err = db.audio.updateRun(org, id, update)
-	if err == nil {
-		db.endJob(l, false)
+	var jobs []mortise.Job
+	err = db.audio.updateRun(org, id, func(r *audiosearch.Run) (err error) {
+		jobs, err = update(r)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return err
+	db.endJob(l, false)
+	for _, j := range jobs {
+		db.addJob(j)
+	}
+	return nil
 }
 
 func (t *audioTables) updateRun(org string, id int64, update func(*audiosearch.Run) error) error {

@@ -22,7 +22,13 @@ var (
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.APIKeys       = (*Trigger)(nil)
 	_ mortise.HostTx        = (*Trigger)(nil)
+	_ mortise.Transactor    = (*Trigger)(nil)
 )
+
+// Transact implements [mortise.Transactor] by [DB.InTx], for tests: it copies all that is kept.
+func (t *Trigger) Transact(ctx context.Context, _ string, do func(ctx context.Context) error) error {
+	return t.db.InTx(ctx, do)
+}
 
 // AfterCommit implements [mortise.HostTx].
 func (t *Trigger) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {

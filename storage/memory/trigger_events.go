@@ -255,7 +255,7 @@ func (t *Trigger) Prune(
 			if e.IdempotencyKey != "" {
 				bound = keyedBefore
 			}
-			if !step.takes(e.Status == status && status.Finished() && e.FinishedAt.Before(bound)) {
+			if !step.takes(e.Status == status && status.Finished() && e.WakeAt.IsZero() && e.FinishedAt.Before(bound)) {
 				return false
 			}
 			db.trigger.unindex(o, e)

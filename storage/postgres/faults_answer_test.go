@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -101,6 +102,9 @@ func TestIdleSession(t *testing.T) {
 	}
 }
 
+// directly calls do.
+func directly(ctx context.Context, do func(ctx context.Context) error) error { return do(ctx) }
+
 // TestLostAnswerToACommit: whether a change was stored whose answer is lost the caller has to
 // find out. It is not made once more: update would be called for an event that has the change
 // already, and a worker would take its own attempt for another one's.
@@ -125,21 +129,27 @@ func TestLostAnswerToACommit(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string // a command tag, as the protocol has it
 		source string // of the event then; it is content, which is not written with others' changes
+		within func(ctx context.Context, do func(ctx context.Context) error) error
 	}{
-		"a change among others": {"UPDATE 1\x00", "api"},
-		"a transaction":         {"COMMIT\x00", "other"},
+		"a change among others": {"UPDATE 1\x00", "api", directly},
+		"a transaction":         {"COMMIT\x00", "other", directly},
+		"Transact": {"COMMIT\x00", "api", func(ctx context.Context, do func(ctx context.Context) error) error {
+			return store.(mortise.Transactor).Transact(ctx, "acme", do)
+		}},
 	} {
 		e := triggerEvent("acme")
 		_, _, err := store.CreateEvent(t.Context(), *e, time.Time{})
 		require.NoError(t, err, name)
 		cut.Store(&c.answer)
 		calls, own := 0, 0
-		err = store.UpdateEvent(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
-			calls++
-			own += e.Attempts
-			e.Attempts++
-			e.Source = c.source
-			return nil
+		err = c.within(t.Context(), func(ctx context.Context) error {
+			return store.UpdateEvent(ctx, e.Organization, e.ID, func(e *trigger.Event) error {
+				calls++
+				own += e.Attempts
+				e.Attempts++
+				e.Source = c.source
+				return nil
+			})
 		})
 		require.Nil(t, cut.Load(), "%s: no answer was lost", name)
 		require.Error(t, err, name)

@@ -55,8 +55,10 @@ import (
 // RetireKey, and a PutVault by which columns leave a vault.
 func InTx(ctx context.Context, tx pgx.Tx) context.Context { return engine.InTx(ctx, tx) }
 
-// HostTx returns the transaction that [InTx] has put into ctx. It is for a queue elsewhere in
-// the database whose calls are to be part of it, too: river.Options.Tx of storage/river.
+// HostTx returns the transaction that [InTx] has put into ctx; in a function that
+// trigger.Outcome.Apply names, the transaction that ends the event, which the function must
+// not end. It is also for a queue elsewhere in the database whose calls are to be part of the
+// transaction: river.Options.Tx of storage/river.
 func HostTx(ctx context.Context) (tx pgx.Tx, ok bool) {
 	tx = engine.HostTx(ctx)
 	return tx, tx != nil

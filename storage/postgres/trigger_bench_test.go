@@ -83,6 +83,67 @@ func BenchmarkAttempt(b *testing.B) {
 	}
 }
 
+// BenchmarkEnd ends events alone; with a row of the host's in the same transaction, as
+// Outcome.Apply; and with the row in a statement of its own, which comes first. The three take
+// turns.
+func BenchmarkEnd(b *testing.B) {
+	m, ctx := openToMeasure(b), context.Background()
+	store := triggerStore(m.DB)
+	_, err := m.pool.Exec(ctx, "CREATE TABLE host_rows (event text NOT NULL)")
+	require.NoError(b, err)
+	const insert = "INSERT INTO host_rows (event) VALUES ($1)"
+	end := func(ctx context.Context, id uuid.UUID) error {
+		return store.UpdateEvent(ctx, "acme", id, func(e *trigger.Event) error {
+			e.Status, e.FinishedAt, e.Outcome = trigger.StatusCompleted, time.Now(), &trigger.Outcome{Summary: "done"}
+			return nil
+		})
+	}
+	ways := []func(id uuid.UUID) error{
+		func(id uuid.UUID) error { return end(ctx, id) },
+		func(id uuid.UUID) error {
+			return store.Transact(ctx, "acme", func(ctx context.Context) error {
+				if err := end(ctx, id); err != nil {
+					return err
+				}
+				tx, _ := postgres.HostTx(ctx)
+				_, err := tx.Exec(ctx, insert, id.String())
+				return err
+			})
+		},
+		func(id uuid.UUID) error {
+			if _, err := m.pool.Exec(ctx, insert, id.String()); err != nil {
+				return err
+			}
+			return end(ctx, id)
+		},
+	}
+	for _, callers := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			var took [3]time.Duration
+			for b.Loop() {
+				for way, call := range ways {
+					ids := make(chan uuid.UUID, callers*20)
+					byMany(b, callers, 20, func() error {
+						e := measuredEvent()
+						e.Organization = "acme"
+						_, _, err := store.CreateEvent(ctx, *e, time.Time{})
+						ids <- e.ID
+						return err
+					})
+					took[way] += byMany(b, callers, 20, func() error { return call(<-ids) })
+				}
+			}
+			n := float64(b.N * callers * 20)
+			b.ReportMetric(n/took[0].Seconds(), "ends/s")
+			b.ReportMetric(n/took[1].Seconds(), "applied/s")
+			b.ReportMetric(n/took[2].Seconds(), "apart/s")
+			b.ReportMetric(took[0].Seconds()/took[1].Seconds(), "applied-of-ends")
+			b.ReportMetric(took[2].Seconds()/took[1].Seconds(), "applied-of-apart")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 // measured is a database on a server of its own, which syncs to the disk.
 type measured struct {
 	*postgres.DB

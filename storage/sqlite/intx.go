@@ -21,8 +21,8 @@ import (
 //
 // All other writes to the file wait meanwhile, those of other processes too. So do should
 // take milliseconds, and wait for nothing from outside: tokenize values and hash secrets
-// before. After Options.TxTime the transaction is rolled back, and the rest of it fails with
-// [ErrTxTime]. It shares no sync of the disk with other writes, as the calls of many callers
+// before. After Options.TxTime the transaction is rolled back, ctx ends, and the rest of it fails
+// with [ErrTxTime]. It shares no sync of the disk with other writes, as the calls of many callers
 // do without it.
 //
 // Consumers hear of a job that was added once it is committed, and not at all after a
@@ -30,6 +30,16 @@ import (
 // foreign_keys), also in the host's tables.
 func (db *DB) InTx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) error {
 	return db.file.InTx(ctx, func(ctx context.Context, h *file.HostTx) error { return do(ctx, &Tx{h}) })
+}
+
+// HostTx returns the transaction of the host's that ctx is part of: in a function that
+// trigger.Outcome.Apply names, the transaction that ends the event.
+func HostTx(ctx context.Context) (tx *Tx, ok bool) {
+	host, ok := file.HostTxOf(ctx)
+	if !ok {
+		return nil, false
+	}
+	return &Tx{host}, true
 }
 
 // Tx is the transaction of InTx, for the host's own tables. Its methods are those of

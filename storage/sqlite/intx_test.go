@@ -235,6 +235,7 @@ func TestInTxTime(t *testing.T) {
 		require.True(t, rows.Next())
 		_, err = s.events.Submit(t.Context(), "acme", "bob", trigger.Submission{Instructions: "Describe it."})
 		require.NoError(t, err, "a call that is not of the transaction")
+		require.ErrorIs(t, context.Cause(ctx), sqlite.ErrTxTime)
 		_, err = tx.ExecContext(ctx, "INSERT INTO orders (id) VALUES (4)")
 		require.ErrorIs(t, err, sqlite.ErrTxTime)
 		_, err = s.order(ctx, tx, 5)

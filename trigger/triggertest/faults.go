@@ -20,8 +20,8 @@ import (
 //
 // What is wrapped keeps its optional interfaces: [trigger.TxStore], [trigger.Pruner],
 // [trigger.Organizations], [mortise.HostTx], the [trigger.Deletion] of a directory, and those
-// of queues and leases. NotifyJobs, Shares, LostJobs and AfterCommit are not ops: a call goes
-// straight to the backend.
+// of queues and leases; a [mortise.Transactor] if it is a TxStore and a Pruner, too. NotifyJobs,
+// Shares, LostJobs and AfterCommit are not ops: a call goes straight to the backend.
 //
 // A store and a queue share a transaction only if both are wrapped or neither is: a
 // backend does not know a wrapped store for its own.
@@ -59,12 +59,21 @@ func (f *Faults) between(part string, inner any) *delegate.Backend {
 // Store wraps a store. The ops are "Store.CreateEvent", "Store.CreateEvents", "Store.Event",
 // "Store.UpdateEvent", "Store.ListEvents", "Store.Progress", "Store.Overdue", "Store.AllEvents",
 // "Store.Counts", "Store.Backlog", "Store.Prune", "Store.CreateEventAndAdd",
-// "Store.UpdateEventAndJobs", "Store.MarkDeleted" and "Store.RemoveDeleted".
+// "Store.UpdateEventAndJobs", "Store.Transact", "Store.MarkDeleted" and "Store.RemoveDeleted".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
 	d, behind := f.between("Store", s), fault.Wrapped{Store: s}
 	_, isPruner := s.(trigger.Pruner)
 	_, isTx := s.(trigger.TxStore)
+	_, isTransactor := s.(mortise.Transactor)
 	switch {
+	case isPruner && isTx && isTransactor:
+		return &struct {
+			fault.Wrapped
+			trigger.Store
+			trigger.Pruner
+			trigger.TxStore
+			mortise.Transactor
+		}{behind, d, d, d, d}
 	case isPruner && isTx:
 		return &struct {
 			fault.Wrapped

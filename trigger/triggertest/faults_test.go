@@ -72,6 +72,8 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	note("Store.UpdateEventAndJobs", store.(trigger.TxStore).UpdateEventAndJobs(ctx, "acme", kept.ID,
 		func(*trigger.Event) ([]mortise.Job, error) { return nil, nil }, mortise.Lease{Job: kept.Job()}, false))
 
+	note("Store.Transact", store.(mortise.Transactor).Transact(ctx, "acme", func(context.Context) error { return nil }))
+
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	kinds := []string{trigger.JobKind}

@@ -162,6 +162,14 @@ var listMutants = []broken{
 			}
 			return m.Trigger.Prune(ctx, status, time.Unix(1, 0), time.Unix(1, 0), limit)
 		})},
+	{name: "prunes events whose end is not told", breaks: "pruner/untold-stay",
+		mutate: replace("Prune", func(m *mutant, ctx context.Context, status trigger.Status, before, keyedBefore time.Time, limit int) (int, bool, error) {
+			untold, _ := m.Trigger.Overdue(bg, time.Now(), 1000)
+			for _, e := range untold {
+				_ = m.Trigger.UpdateEvent(bg, e.Organization, e.ID, func(e *trigger.Event) error { e.WakeAt = time.Time{}; return nil })
+			}
+			return m.Trigger.Prune(ctx, status, before, keyedBefore, limit)
+		})},
 	{name: "prunes by one time", breaks: "pruner/keeps-keys", mutate: replace("Prune",
 		func(m *mutant, ctx context.Context, status trigger.Status, before, _ time.Time, limit int) (int, bool, error) {
 			return m.Trigger.Prune(ctx, status, before, before, limit)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -27,8 +28,29 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(keptMutants(), createMutants, nameMutants, updateMutants, leaveMutants, listMutants,
-		countMutants, backlogMutants, deletionMutants, deletionStepMutants, txMutants, otherMutants)
+	return slices.Concat(keptMutants(), fieldMutants(), createMutants, nameMutants, updateMutants, leaveMutants, listMutants,
+		countMutants, backlogMutants, deletionMutants, deletionStepMutants, txMutants, transactMutants, otherMutants)
+}
+
+// fieldMutants miss each a change of one field, unless another field changes with it.
+func fieldMutants() (all []broken) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[trigger.Event]()) {
+		if slices.Contains([]string{"ID", "Organization", "SubmittedAt"}, f.Name) {
+			continue
+		}
+		all = append(all, broken{name: "misses a change of " + f.Name + " alone", breaks: "store/update-one-field", mutate: updating(func(c *mutate.Call) {
+			e := *mutate.Get[*trigger.Event](c.In)
+			before := e.Clone()
+			c.Go()
+			if left := e.Clone(); *c.Err() == nil {
+				of := func(e *trigger.Event) reflect.Value { return reflect.ValueOf(e).Elem().FieldByIndex(f.Index) }
+				if of(&left).Set(of(&before)); reflect.DeepEqual(left, before) {
+					*e = before
+				}
+			}
+		}, "UpdateEvent")})
+	}
+	return all
 }
 
 var createMutants = []broken{

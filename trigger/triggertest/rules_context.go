@@ -40,6 +40,9 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 			}),
 			conformance.CallOf("UpdateEventAndJobs", tx.UpdateEventAndJobs, orgA, e.ID, withJobs(func(*trigger.Event) error { return nil }), mortise.Lease{Job: e.Job()}, false))
 	}
+	if _, ok := s.Store.(mortise.Transactor); ok {
+		calls = append(calls, s.transactCall(e.ID))
+	}
 	return calls
 }
 

@@ -133,6 +133,25 @@ var pruneRules = []rule{
 			require.Equal(t, 5, steptest.All(t, 2, s.pruning(time.Hour, time.Hour)), "events removed, once 5 need not stay")
 		}},
 
+	{Rule{"pruner/untold-stay", "Events with a WakeAt stay, whatever their status, and do not count for the limit of Prune."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			var untold []trigger.Event
+			for i := range 4 {
+				e := finishedEvent(orgA, 0)
+				if e.WakeAt = moment(time.Minute); i%2 == 0 {
+					e.IdempotencyKey = fmt.Sprint("key-", i)
+				}
+				untold = append(untold, s.create(t, e))
+				s.create(t, finishedEvent(orgB, time.Minute))
+			}
+			require.Equal(t, 4, steptest.All(t, 2, s.pruning(time.Hour, time.Hour)), "events removed: 4 of 8 have a WakeAt")
+			for _, e := range untold {
+				sameEvent(t, e, s.get(t, e))
+				s.update(t, e, func(e *trigger.Event) { e.WakeAt = time.Time{} })
+			}
+			require.Equal(t, 4, s.prune(t, time.Hour), "events removed without a WakeAt")
+		}},
+
 	{Rule{"pruner/frees-key", "A pruned event has no idempotency key any more."}, needStore | needPruner,
 		func(t *testing.T, s *subject) {
 			e := finishedEvent(orgA, 0)

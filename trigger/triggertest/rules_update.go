@@ -3,7 +3,9 @@ package triggertest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -62,6 +64,25 @@ var updateRules = []rule{
 			sameEvent(t, filled, seen)
 			sameEvent(t, e, s.get(t, e))
 			sameEvent(t, bystander, s.get(t, bystander))
+		}},
+
+	{Rule{"store/update-one-field", "UpdateEvent stores a change of one field alone, and leaves the others as they were."}, needStore,
+		func(t *testing.T, s *subject) {
+			filled := filledEvent(orgA)
+			s.create(t, filled.Clone())
+			unset := trigger.Event{Status: trigger.StatusReceived, Source: "api", Instructions: "Describe the old flag."}
+			for _, f := range reflect.VisibleFields(reflect.TypeFor[trigger.Event]()) {
+				if slices.Contains([]string{"ID", "Organization", "SubmittedAt"}, f.Name) {
+					continue
+				}
+				for _, from := range []trigger.Event{unset, filled} {
+					want := filled.Clone()
+					to := reflect.ValueOf(from.Clone()).FieldByIndex(f.Index)
+					reflect.ValueOf(&want).Elem().FieldByIndex(f.Index).Set(to)
+					s.update(t, filled, func(e *trigger.Event) { reflect.ValueOf(e).Elem().FieldByIndex(f.Index).Set(to) })
+					sameEvent(t, want, s.get(t, filled))
+				}
+			}
 		}},
 
 	{Rule{"store/update-copies", "UpdateEvent calls update with a copy of the event, and keeps a copy of what it leaves."}, needStore,

@@ -12,8 +12,9 @@ import (
 
 // Harness tells the suite how to come by a backend. The rules of what it lacks are
 // skipped and counted. Those of optional interfaces apply where a part implements them:
-// [trigger.Pruner] and [trigger.TxStore] (Store), [trigger.Organizations] (Directory),
-// [mortise.Sharer] (Queue) and [leases.JobNotifier] (Leases).
+// [trigger.Pruner], [trigger.TxStore] and [mortise.Transactor] (Store),
+// [trigger.Organizations] (Directory), [mortise.Sharer] (Queue) and [leases.JobNotifier]
+// (Leases).
 type Harness struct {
 	// Open returns a fresh, empty backend that shares nothing with earlier ones. It
 	// cleans up with t.Cleanup.
@@ -59,6 +60,7 @@ const (
 	needOrganizations
 	needKeys
 	needTxStore
+	needTransactor
 	needLeases
 	needJobNotifier
 	needSharer
@@ -77,6 +79,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needOrganizations, s.Organizations != nil, "the backend has no Organizations")
 	has(needKeys, s.Keys != nil, "the backend has no Keys")
 	has(needTxStore, conformance.Is[trigger.TxStore](s.Store), "its Store is not a TxStore")
+	has(needTransactor, conformance.Is[mortise.Transactor](s.Store), "its Store is not a Transactor")
 	has(needLeases, s.Leases != nil, "the harness has no Leases")
 	has(needJobNotifier, conformance.Is[leases.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
 	has(needSharer, conformance.Is[mortise.Sharer](s.Queue), "its Queue is not a Sharer")
@@ -94,7 +97,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "triggertest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
 	for _, r := range slices.Concat(createRules, createManyRules, keyRules, nameRules, updateRules, listRules, listsRules(), pageRules,
 		overdueRules, progressRules, allRules, pruneRules, deletionRules, deletionStepRules, stepRules(), sharedCountRules(), countRules,
-		organizationRules, apiKeyRules, txStoreRules, txEndRules,
+		organizationRules, apiKeyRules, txStoreRules, txEndRules, transactRules,
 		contextRules, leaveRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}

@@ -93,10 +93,21 @@ func (b *broken) harness() triggertest.Harness {
 // host's, also if it was made in one before that was rolled back.
 func TestCallsInTx(t *testing.T) {
 	again := broken{mutate: func(m *mutant) {
+		defer func() { m.On.Transact = m.Trigger.Transact }()
 		mutate.InTx(&m.On, func(ctx context.Context, do func(context.Context) error) error {
+			if m.Trigger.AfterCommit(ctx, nil) { // the transaction of Transact
+				return do(ctx)
+			}
 			_ = m.inTx(ctx, func(ctx context.Context) error { return errors.Join(do(ctx), errBroken) })
 			return m.inTx(ctx, do)
 		})
 	}}
-	triggertest.Run(t, again.harness())
+	h := again.harness()
+	h.Skip = make(map[string]string)
+	for _, r := range triggertest.Rules() {
+		if strings.HasPrefix(r.ID, "transactor/") {
+			h.Skip[r.ID] = "calls of others would wait for its transaction"
+		}
+	}
+	triggertest.Run(t, h)
 }

@@ -231,7 +231,6 @@ func TestRefusals(t *testing.T) {
 		t.Helper()
 		require.PanicsWithValue(t, want, do)
 	}
-	refused("mutate: F of a x is a func(), which no store keeps", func() { mutate.Kept[struct{ F func() }]{Name: "x"}.Mutants() })
 	refused("mutate: C of a x is a chan int, which no store keeps", func() { mutate.Kept[struct{ C chan int }]{Name: "x"}.Mutants() })
 	refused("mutate: A of a x is a interface {}, which no store keeps", func() { mutate.Kept[struct{ A any }]{Name: "x"}.Mutants() })
 	refused(`mutate: no mistake of a thing is excepted by "forgets Nothing"`, func() {

@@ -15,42 +15,42 @@ import (
 
 // Methods are what the methods of a [Backend] call.
 type Methods struct {
-	CreateDataset      func(ctx context.Context, d audiosearch.Dataset) error
-	Dataset            func(ctx context.Context, org, id string) (audiosearch.Dataset, error)
-	ListDatasets       func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Dataset], error)
-	DeleteDataset      func(ctx context.Context, org, id string) error
-	PutVideos          func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error
-	Videos             func(ctx context.Context, org, dataset string, ids []string) (found []audiosearch.Video, looked int, err error)
-	ListVideos         func(ctx context.Context, org, dataset string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Video], error)
-	DeleteVideo        func(ctx context.Context, org, dataset, id string) error
-	MissingKeys        func(ctx context.Context, org, dataset string, keys []string) ([]string, error)
-	PutScoring         func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error
-	Scorings           func(ctx context.Context, org, dataset, model string, videos []string) (map[string]audiosearch.Scoring, error)
-	Search             func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error)
-	Unscored           func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error)
-	WindowScores       func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
-	CreateRun          func(ctx context.Context, r audiosearch.Run, most int) error
-	Run                func(ctx context.Context, org string, id int64) (audiosearch.Run, error)
-	UpdateRun          func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error
-	PutResultVideos    func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error
-	PutResults         func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error
-	RunResults         func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error)
-	ListRuns           func(ctx context.Context, org string, q audiosearch.RunQuery) (mortise.Page[audiosearch.Run], error)
-	Counts             func(ctx context.Context, org string, most int) (audiosearch.Counts, error)
-	Backlog            func(ctx context.Context, most int) (mortise.Backlog, error)
-	Overdue            func(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error)
-	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
-	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
-	PruneRuns          func(ctx context.Context, before time.Time, limit int) (int, bool, error)
-	TrimRuns           func(ctx context.Context, keep, limit int) (int, bool, error)
-	Compact            func(ctx context.Context, opts audiosearch.CompactOptions, limit int) (int, bool, error)
-	PutPart            func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error)
-	Parts              func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error)
-	Models             func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error)
-	SetModel           func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error
-	ModelOrder         func(ctx context.Context, family, model string) (int64, error)
-	CreateRunAndAdd    func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error
-	UpdateRunAndRemove func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease) error
+	CreateDataset    func(ctx context.Context, d audiosearch.Dataset) error
+	Dataset          func(ctx context.Context, org, id string) (audiosearch.Dataset, error)
+	ListDatasets     func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Dataset], error)
+	DeleteDataset    func(ctx context.Context, org, id string) error
+	PutVideos        func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error
+	Videos           func(ctx context.Context, org, dataset string, ids []string) (found []audiosearch.Video, looked int, err error)
+	ListVideos       func(ctx context.Context, org, dataset string, after mortise.Cursor, limit int) (mortise.Page[audiosearch.Video], error)
+	DeleteVideo      func(ctx context.Context, org, dataset, id string) error
+	MissingKeys      func(ctx context.Context, org, dataset string, keys []string) ([]string, error)
+	PutScoring       func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error
+	Scorings         func(ctx context.Context, org, dataset, model string, videos []string) (map[string]audiosearch.Scoring, error)
+	Search           func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error)
+	Unscored         func(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error)
+	WindowScores     func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
+	CreateRun        func(ctx context.Context, r audiosearch.Run, most int) error
+	Run              func(ctx context.Context, org string, id int64) (audiosearch.Run, error)
+	UpdateRun        func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error
+	PutResultVideos  func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error
+	PutResults       func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error
+	RunResults       func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error)
+	ListRuns         func(ctx context.Context, org string, q audiosearch.RunQuery) (mortise.Page[audiosearch.Run], error)
+	Counts           func(ctx context.Context, org string, most int) (audiosearch.Counts, error)
+	Backlog          func(ctx context.Context, most int) (mortise.Backlog, error)
+	Overdue          func(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error)
+	MarkDeleted      func(ctx context.Context, org string, at time.Time) (time.Time, error)
+	RemoveDeleted    func(ctx context.Context, org string, limit int) (int, bool, error)
+	PruneRuns        func(ctx context.Context, before time.Time, limit int) (int, bool, error)
+	TrimRuns         func(ctx context.Context, keep, limit int) (int, bool, error)
+	Compact          func(ctx context.Context, opts audiosearch.CompactOptions, limit int) (int, bool, error)
+	PutPart          func(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error)
+	Parts            func(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error)
+	Models           func(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error)
+	SetModel         func(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error
+	ModelOrder       func(ctx context.Context, family, model string) (int64, error)
+	CreateRunAndAdd  func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error
+	UpdateRunAndJobs func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease) error
 }
 
 // Backend has all methods of the backends of audiosearch. Each calls the function with its name.
@@ -202,10 +202,10 @@ func (w *Backend) CreateRunAndAdd(ctx context.Context, r audiosearch.Run, most i
 	return w.On.CreateRunAndAdd(ctx, r, most, j)
 }
 
-func (w *Backend) UpdateRunAndRemove(
-	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+func (w *Backend) UpdateRunAndJobs(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease,
 ) error {
-	return w.On.UpdateRunAndRemove(ctx, org, id, update, l)
+	return w.On.UpdateRunAndJobs(ctx, org, id, update, l)
 }
 func (w *Backend) Videos(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
 	return w.On.Videos(ctx, org, dataset, ids)

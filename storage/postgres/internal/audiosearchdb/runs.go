@@ -128,15 +128,30 @@ func (a *Store) UpdateRun(ctx context.Context, org string, id int64, update func
 	return a.db.Transact(ctx, org, func(s *engine.Session) error { return changeRun(s, org, id, update) })
 }
 
-// UpdateRunAndRemove implements [audiosearch.TxStore].
-func (a *Store) UpdateRunAndRemove(
-	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+// UpdateRunAndJobs implements [audiosearch.TxStore].
+func (a *Store) UpdateRunAndJobs(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease,
 ) error {
 	return a.db.Transact(ctx, org, func(s *engine.Session) error {
-		if err := changeRun(s, org, id, update); err != nil {
+		var added []mortise.Job
+		err := changeRun(s, org, id, func(r *audiosearch.Run) (err error) {
+			added, err = update(r)
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		return a.jobs.EndIn(s, &l, false)
+		if l.Token != uuid.Nil {
+			if err := a.jobs.EndIn(s, &l, false); err != nil {
+				return err
+			}
+		}
+		for i := range added {
+			if err := a.jobs.AddIn(s, &added[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -268,13 +283,14 @@ func (a *Store) Overdue(ctx context.Context, before time.Time, limit int) ([]aud
 
 const (
 	// For a time, and a limit. In one condition the two would read all runs that have ended.
-	pruneRuns = "WITH endless AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND finished_at IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED)," +
-		" gone AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND finished_at < $1 ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)" +
+	pruneRuns = "WITH endless AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND finished_at IS NULL AND wake_at IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED)," +
+		" gone AS (SELECT id FROM @.audiosearch_runs WHERE state = 'TERMINATED' AND finished_at < $1 AND wake_at IS NULL ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)" +
 		" DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM endless UNION ALL SELECT id FROM gone LIMIT $2))"
 
 	// For how many are kept, and a limit.
 	trimRuns = "WITH gone AS (SELECT o.id FROM (SELECT id, finished_at, row_number() OVER (PARTITION BY organization ORDER BY finished_at DESC NULLS LAST, id DESC) AS place" +
-		" FROM @.audiosearch_runs WHERE state = 'TERMINATED') AS o WHERE o.place > $1 ORDER BY o.finished_at NULLS FIRST, o.id LIMIT $2)" +
+		" FROM @.audiosearch_runs WHERE state = 'TERMINATED') AS o WHERE o.place > $1" +
+		" AND NOT EXISTS (SELECT FROM @.audiosearch_runs AS r WHERE r.id = o.id AND r.wake_at IS NOT NULL) ORDER BY o.finished_at NULLS FIRST, o.id LIMIT $2)" +
 		" DELETE FROM @.audiosearch_runs WHERE id = ANY (ARRAY(SELECT id FROM gone))"
 )
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -23,4 +24,23 @@ func IsInTx(ctx context.Context) bool { return HostTx(ctx) != nil }
 func HostTx(ctx context.Context) pgx.Tx {
 	tx, _ := ctx.Value(hostTxKey{}).(pgx.Tx)
 	return tx
+}
+
+var errNested = errors.New("postgres: Transact within a transaction of InTx: use the transaction that is there")
+
+// TransactHost calls do in a transaction as if that was the host's. It is called again as the
+// do of Transact.
+func (db *DB) TransactHost(ctx context.Context, org string, do func(ctx context.Context) error) error {
+	if db.hosted != nil {
+		return db.hosted(ctx, do)
+	}
+	if IsInTx(ctx) {
+		return errNested
+	}
+	return db.Transact(ctx, org, func(s *Session) error {
+		if err := do(InTx(s.ctx, s.q.(pgx.Tx))); err != nil {
+			return err
+		}
+		return context.Cause(s.ctx)
+	})
 }

@@ -98,7 +98,7 @@ const (
 	pruneKeyed   = pruned + " AND idempotency_key IS NOT NULL" + prunedThen
 )
 
-const pruned = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE status = $1 AND finished_at < $2"
+const pruned = "WITH gone AS (SELECT id, organization FROM @.trigger_events WHERE status = $1 AND finished_at < $2 AND wake_at IS NULL"
 
 const prunedThen = " ORDER BY finished_at LIMIT $3 FOR UPDATE)" +
 	", buried AS (SELECT j.ctid FROM gone CROSS JOIN LATERAL (" +

@@ -11,7 +11,7 @@ import (
 )
 
 // Store implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations], [trigger.APIKeys] and [mortise.HostTx].
+// [trigger.Organizations], [trigger.APIKeys], [mortise.HostTx] and [mortise.Transactor].
 type Store struct {
 	db   *engine.DB
 	jobs *jobs.Jobs
@@ -26,7 +26,13 @@ var (
 	_ trigger.Organizations = (*Store)(nil)
 	_ trigger.APIKeys       = (*Store)(nil)
 	_ mortise.HostTx        = (*Store)(nil)
+	_ mortise.Transactor    = (*Store)(nil)
 )
+
+// Transact implements [mortise.Transactor].
+func (t *Store) Transact(ctx context.Context, org string, do func(ctx context.Context) error) error {
+	return t.db.TransactHost(ctx, org, do)
+}
 
 // AfterCommit implements [mortise.HostTx]. PostgreSQL tells of the commit by NOTIFY. If the
 // connection that listens is lost meanwhile, what is to come after it is left to the sweeper.

@@ -13,12 +13,12 @@ const (
 	removeRuns = "DELETE FROM audiosearch_runs WHERE id IN (SELECT value FROM json_each(?))"
 	leaveSets  = "UPDATE audiosearch_result_sets SET run = NULL WHERE run IN (SELECT value FROM json_each(?))"
 
-	finishedRuns = "SELECT id FROM audiosearch_runs WHERE finished_at < ? ORDER BY finished_at LIMIT 0 + ?"
+	finishedRuns = "SELECT id FROM audiosearch_runs WHERE finished_at < ? AND wake_at IS NULL ORDER BY finished_at LIMIT 0 + ?"
 	endedRuns    = "FROM audiosearch_runs WHERE state = 'TERMINATED' AND organization "
 	nextOfEnded  = "SELECT organization " + endedRuns + ">= ? ORDER BY organization LIMIT 1"
 	firstTooMany = "SELECT finished_at, id " + endedRuns + "= ? ORDER BY finished_at DESC, id DESC LIMIT 1 OFFSET ?"
 	tooMany      = "SELECT id " + endedRuns + "= ?1 AND (finished_at < ?2 OR finished_at IS ?2 AND id <= ?3" +
-		" OR ?2 IS NOT NULL AND finished_at IS NULL) ORDER BY finished_at, id LIMIT 0 + ?4"
+		" OR ?2 IS NOT NULL AND finished_at IS NULL) AND wake_at IS NULL ORDER BY finished_at, id LIMIT 0 + ?4"
 )
 
 // PruneRuns implements [audiosearch.Pruner].

@@ -120,16 +120,34 @@ func (a *Store) UpdateRun(ctx context.Context, org string, id int64, update func
 	return a.db.Write(ctx, func(tx *file.Tx) error { return changeRun(tx, org, id, update) })
 }
 
-// UpdateRunAndRemove implements [audiosearch.TxStore].
-func (a *Store) UpdateRunAndRemove(
-	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+// UpdateRunAndJobs implements [audiosearch.TxStore].
+func (a *Store) UpdateRunAndJobs(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease,
 ) error {
 	return a.db.Write(ctx, func(tx *file.Tx) error {
-		err := changeRun(tx, org, id, update)
-		if err == nil {
-			_, err = a.jobs.EndIn(tx, &l, false)
+		var added []*jobs.NewJob
+		err := changeRun(tx, org, id, func(r *audiosearch.Run) error {
+			list, err := update(r)
+			added = nil
+			for i := range list {
+				added = append(added, jobs.NewJobOf(&list[i]))
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return err
+		if l.Token != uuid.Nil {
+			if _, err := a.jobs.EndIn(tx, &l, false); err != nil {
+				return err
+			}
+		}
+		for _, j := range added {
+			if err := a.jobs.AddIn(tx, j); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -33,7 +33,7 @@ func (db *File) InTx(ctx context.Context, do func(ctx context.Context, tx *HostT
 	if err := h.begin(ctx, called); err != nil {
 		return err
 	}
-	if err := do(context.WithValue(ctx, hostTxKey{}, h), &HostTx{h}); err != nil {
+	if err := do(context.WithValue(h.running, hostTxKey{}, h), &HostTx{h}); err != nil {
 		return err
 	}
 	if err := h.commit(ctx); err != nil {
@@ -63,6 +63,15 @@ func (w *writer) standAside(ctx context.Context) (release func(), err error) {
 }
 
 type hostTxKey struct{}
+
+// HostTxOf is sqlite.HostTx.
+func HostTxOf(ctx context.Context) (tx *HostTx, ok bool) {
+	h, _ := ctx.Value(hostTxKey{}).(*hostTx)
+	if h == nil {
+		return nil, false
+	}
+	return &HostTx{h}, true
+}
 
 // hostTxOf returns the transaction of the host's on this database, or nil.
 func hostTxOf(ctx context.Context, db *File) *hostTx {
@@ -252,7 +261,9 @@ func (h *hostTx) commit(ctx context.Context) error {
 	})
 	h.conn.committing.Store(false) // before the next transaction has the connection
 	if err != nil {
-		w.fault(err)
+		if isFault(err) { // and no constraint of the host's that is deferred
+			w.fault(err)
+		}
 		return fmt.Errorf("sqlite: commit: %w", err)
 	}
 	h.ended = true

@@ -429,7 +429,7 @@ var (
 )
 
 func newPruning(kind string) *pruning {
-	pruned := "SELECT id FROM trigger_events WHERE status = ? AND finished_at < ? AND " + kind +
+	pruned := "SELECT id FROM trigger_events WHERE status = ? AND finished_at < ? AND wake_at IS NULL AND " + kind +
 		" ORDER BY finished_at, id LIMIT 0 + ?"
 	return &pruning{
 		// The jobs of an event are neighbours: '.' follows '-'.

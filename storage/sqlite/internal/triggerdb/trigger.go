@@ -28,6 +28,11 @@ var (
 
 func New(db *file.File, jobs *jobs.Jobs) *Store { return &Store{db, jobs} }
 
+// Transact implements [mortise.Transactor].
+func (t *Store) Transact(ctx context.Context, _ string, do func(ctx context.Context) error) error {
+	return t.db.InTx(ctx, func(ctx context.Context, _ *file.HostTx) error { return do(ctx) })
+}
+
 // AfterCommit implements [mortise.HostTx].
 func (t *Store) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {
 	return t.db.AfterCommit(ctx, f)

@@ -34,6 +34,7 @@ type Methods struct {
 	ListKeys           func(ctx context.Context, org string, after mortise.Cursor, limit int) (mortise.Page[trigger.APIKey], error)
 	CreateEventAndAdd  func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error)
 	UpdateEventAndJobs func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool) error
+	Transact           func(ctx context.Context, org string, do func(ctx context.Context) error) error
 	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
 	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
 }
@@ -123,6 +124,10 @@ func (w *Backend) UpdateEventAndJobs(
 	ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) ([]mortise.Job, error), l mortise.Lease, dead bool,
 ) error {
 	return w.On.UpdateEventAndJobs(ctx, org, id, f, l, dead)
+}
+
+func (w *Backend) Transact(ctx context.Context, org string, do func(ctx context.Context) error) error {
+	return w.On.Transact(ctx, org, do)
 }
 
 func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {

@@ -11,7 +11,7 @@ CREATE TABLE trigger_events (
 	started_at      timestamptz,
 	finished_at     timestamptz,
 	due_at          timestamptz,
-	wake_at         timestamptz,          -- when a worker should have it; NULL: its job is in this database, or it has ended
+	wake_at         timestamptz,          -- when a worker should have it; NULL: its job is in this database, or it has ended and that is told
 	attempts        bigint      NOT NULL,
 	generation      bigint      NOT NULL,
 	status          smallint    NOT NULL, -- 0 received, 1 processing, 2 completed, 3 failed, 4 cancelled, 5 superseded

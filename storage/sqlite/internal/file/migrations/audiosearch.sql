@@ -212,7 +212,7 @@ CREATE TABLE audiosearch_runs (
 	trace        TEXT,             -- key=value&..., percent-encoded
 	result_set   INTEGER,          -- NULL: none
 	due_at       INTEGER,
-	wake_at      INTEGER,          -- a worker should have it by then; NULL: its job is in this file, or it has ended
+	wake_at      INTEGER,          -- a worker should have it by then; NULL: its job is in this file, or it has ended and that is told
 	dataset      TEXT    NOT NULL DEFAULT '', -- of the query
 	-- How much sound the latest attempt has scored: milliseconds, and seconds of sound in a
 	-- second. 0: not known.

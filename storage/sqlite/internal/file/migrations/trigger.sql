@@ -27,7 +27,7 @@ CREATE TABLE trigger_events (
 	body_digest     BLOB,             -- NULL: none
 	trace           TEXT,             -- key=value&..., percent-encoded
 	due_at          INTEGER,
-	wake_at         INTEGER,          -- when a worker should have it; NULL: the job is in this file, or it has ended
+	wake_at         INTEGER,          -- when a worker should have it; NULL: the job is in this file, or it has ended and that is told
 	supersede_key   TEXT,             -- NULL: none
 	supersede_since INTEGER,
 	superseded_by   BLOB,             -- the ID of the event that ended this one
