@@ -157,6 +157,28 @@ func TestOnEndWhileTheQueueIsAway(t *testing.T) {
 	})
 }
 
+// TestOnEndAfterAMove: an end that a queue apart was to be told is told where the queue is in the
+// database since, too.
+func TestOnEndAfterAMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newMemory(t)
+		r := newRigOver(t, db, db.AudioSearch().Store, db.Queue(nil), func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+			o.OnEnd = mailOf
+		})
+		id := r.start(audiosearch.Query{Class: loud})
+		r.drain(1)
+		require.Len(t, mailed(t, db), 1)
+		require.NoError(t, db.AudioSearch().Store.UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
+			run.WakeAt = run.FinishedAt.Add(30 * time.Second)
+			return nil
+		}))
+		time.Sleep(time.Minute)
+		r.sweep(1)
+		assert.Len(t, mailed(t, db), 1)
+		assert.Zero(t, r.results(id).WakeAt)
+	})
+}
+
 // TestOnEndThatIsWrong: a panic and a job that is not valid hold up no end, and other
 // jobs come.
 func TestOnEndThatIsWrong(t *testing.T) {

@@ -113,9 +113,7 @@ func (w *Sweeper) compactOptions() CompactOptions {
 // reports as lost.
 func (w *Sweeper) queueOverdue(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
-	if s.tx != nil {
-		return 0, nil
-	}
+	// Also where the store has the jobs: runs may be left from the time of another queue.
 	sweep := overdue.Sweep[Run]{
 		Find: func(ctx context.Context, before time.Time, limit int) ([]Run, error) {
 			runs, err := s.store.Overdue(ctx, before, limit)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/failure"
 )
 
-// applyError is an error of Outcome.Apply, which fails the attempt. It is none of the store's, so
-// errors.Is does not look into it.
+// applyError is an error of Outcome.Apply, which fails the attempt. It does not unwrap: an error
+// of Apply must not match the errors of the store.
 type applyError struct{ err error }
 
 func (e *applyError) Error() string { return e.err.Error() }

@@ -250,7 +250,7 @@ func TestApplyTakesTooLong(t *testing.T) {
 }
 
 // TestLeaseLostDuringApply: the transaction of a worker that has lost its lease is rolled back,
-// and its error is nobody's.
+// and its error is not written to the event.
 func TestLeaseLostDuringApply(t *testing.T) {
 	ctx, lose := context.WithCancelCause(t.Context())
 	f, r := applyFake(t, triggertest.Options{SeparateQueue: true}, func(r rows) trigger.Processor {

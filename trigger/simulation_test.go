@@ -205,8 +205,8 @@ func (s *simulation) step() {
 	}
 }
 
-// within runs steps of other actors in the middle of a call. Those would wait for the end of
-// a transaction that is open.
+// within runs steps of other actors in the middle of a call. While a transaction is open it
+// runs none: a write of another actor would wait for its end.
 func (s *simulation) within() {
 	if s.calm || s.db.open != nil || s.depth >= 3 || !s.chance(s.pInterval) {
 		return
