@@ -334,8 +334,8 @@
 // calls are one transaction, with the host's own statements. Workers end events so, and write
 // rows of the host's exactly once (trigger.Outcome.Apply).
 //
-//   - The context carries the transaction, like the context of a host's InTx. Calls of other callers
-//     are no part of it. An event that a call has changed stays locked until the end.
+//   - The context carries the transaction, like the context of a host's InTx. Calls of other
+//     callers are no part of it. An event that a call has changed stays locked until the end.
 //   - Nothing is called after a commit that is not known to have failed: a lost connection at
 //     COMMIT is an error, and the worker reads the event before it tries again.
 //
