@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // Job asks for work to be done. It names the work and carries nothing of it.
@@ -13,7 +15,7 @@ import (
 // Kind, Organization and ID together say which job it is, and are compared as bytes.
 type Job struct {
 	Kind         string    // which work: 1 to 64 of a-z, 0-9, '_' and '-', see JobKind of a domain
-	Organization string    // whose work: 1 to 255 bytes
+	Organization string    // whose work: 1 to 255 bytes of UTF-8, without U+0000
 	ID           string    // which one: 1 to 255 of A-Z, a-z, 0-9, '_' and '-'
 	At           time.Time // not to be delivered before; zero: at once. In a Delivery it is zero.
 
@@ -28,7 +30,6 @@ func (j Job) String() string { return fmt.Sprintf("%s/%q/%s", j.Kind, j.Organiza
 
 const (
 	maxKind  = 64
-	maxName  = 255
 	maxTrace = 1024
 )
 
@@ -41,10 +42,10 @@ func (j Job) Check() error {
 	switch {
 	case !isWord(j.Kind, maxKind, false):
 		return fmt.Errorf("mortise: the kind of a job is 1 to %d of a-z, 0-9, '_' and '-', and not %.80q", maxKind, j.Kind)
-	case j.Organization == "" || len(j.Organization) > maxName:
-		return fmt.Errorf("mortise: the organization of a job has 1 to %d bytes, and not %d", maxName, len(j.Organization))
-	case !isWord(j.ID, maxName, true):
-		return fmt.Errorf("mortise: the ID of a job is 1 to %d of A-Z, a-z, 0-9, '_' and '-', and not %.80q", maxName, j.ID)
+	case name.Problem(j.Organization) != "":
+		return fmt.Errorf("mortise: the organization of a job %s, and is %.80q", name.Problem(j.Organization), j.Organization)
+	case !isWord(j.ID, name.Max, true):
+		return fmt.Errorf("mortise: the ID of a job is 1 to %d of A-Z, a-z, 0-9, '_' and '-', and not %.80q", name.Max, j.ID)
 	case size > maxTrace:
 		return fmt.Errorf("mortise: the trace of a job is %d bytes long, over the limit of %d", size, maxTrace)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
@@ -64,7 +65,7 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (mortise
 		}
 		q.From = latest(q.From, d.CreatedAt)
 	}
-	q.From = pages.Ceil(q.From)
+	q.Actor, q.From = name.Clean(q.Actor), pages.Ceil(q.From)
 	page, err := s.store.ListRuns(ctx, org, q)
 	if err == nil {
 		err = pages.Check(page, q.After, q.Limit)

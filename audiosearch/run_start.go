@@ -11,6 +11,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/overdue"
 )
 
@@ -32,7 +33,7 @@ func (s *Service) Start(ctx context.Context, org string, by mortise.Actor, q Que
 	}
 	now := latest(s.now(), d.CreatedAt) // or else it would pass for a run of a dataset of the same ID before
 	r := Run{
-		Organization: org, Actor: by, Query: q, State: StatePending,
+		Organization: org, Actor: name.Clean(by), Query: q, State: StatePending,
 		CreatedAt: now, UpdatedAt: now, DueAt: now,
 	}
 	if s.opts.Tracer != nil {

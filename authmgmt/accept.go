@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -80,7 +81,7 @@ func (s *Service) Accept(
 	if err := s.admit(ctx, &i, person); err != nil {
 		return Invitation{}, mortise.Secret{}, err
 	}
-	if person == "" {
+	if person = name.Clean(person); person == "" {
 		person = mortise.Actor(i.Email)
 	}
 	claimed, err := s.accept(ctx, &i, person)

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt/access"
 	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
@@ -105,7 +106,7 @@ func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery)
 	if err := p.Err(); err != nil {
 		return mortise.Page[AuditEvent]{}, err
 	}
-	q.From, q.To = pages.Ceil(q.From), pages.Ceil(q.To)
+	q.Actor, q.From, q.To = name.Clean(q.Actor), pages.Ceil(q.From), pages.Ceil(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)
 	if err == nil {
 		err = pages.Check(page, q.After, q.Limit)
@@ -132,7 +133,7 @@ func (s *Service) event(org string, kind mortise.Kind, by Caller, target string)
 	if err != nil {
 		return AuditEvent{}, unavailable("read randomness", err)
 	}
-	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: by.Actor, Target: target}, nil
+	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: name.Clean(by.Actor), Target: target}, nil
 }
 
 func setTime(t time.Time) *time.Time {

@@ -1,6 +1,9 @@
 package authmgmt
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Backend is what a [Service] stands on. The databases in package storage fill one, as in
 //
@@ -16,11 +19,17 @@ type Backend struct {
 	// that holds for a second. Nil: each of them has. [Service.SetRBAC] needs
 	// [Organizations].
 	Directory Directory
+
+	// Err is why a database has no Store for this package. New returns it.
+	Err error
 }
 
 // validate says what is missing.
 func (b *Backend) validate() error {
-	if b.Store == nil {
+	switch {
+	case b.Err != nil:
+		return fmt.Errorf("authmgmt: %w", b.Err)
+	case b.Store == nil:
 		return errors.New("authmgmt: New needs Backend.Store")
 	}
 	return nil

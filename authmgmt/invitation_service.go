@@ -67,7 +67,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	var p problems
 	p.Name("organization", org)
 	if n.Inviter == "" {
-		n.Inviter = name.Cut(string(by.Actor)) // as the host knows them
+		n.Inviter = string(name.Clean(by.Actor)) // as the host knows them
 		p.Name("inviter", n.Inviter)
 	} else {
 		p.display("inviter", n.Inviter)
@@ -109,7 +109,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		return fail(err)
 	}
 	i := Invitation{
-		Organization: org, ID: n.ID, Inviter: n.Inviter, InvitedBy: string(by.Actor), Email: n.Email, Name: n.Name, Roles: unique(slices.Clone(n.Roles)),
+		Organization: org, ID: n.ID, Inviter: n.Inviter, InvitedBy: string(name.Clean(by.Actor)), Email: n.Email, Name: n.Name, Roles: unique(slices.Clone(n.Roles)),
 		Generation: generation, CreatedAt: e.At, Lifetime: n.Lifetime.Truncate(time.Microsecond),
 	}
 	i.ExpiresAt = i.CreatedAt.Add(i.Lifetime)

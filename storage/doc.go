@@ -99,10 +99,12 @@
 // # Bytes
 //
 // Strings and raw JSON come back byte for byte: spaces, the digits of numbers, the order
-// of keys, duplicate keys, U+0000. A database type that understands JSON changes it, and
-// many text types refuse U+0000, so store both as bytes. Fingerprints and ciphertexts are
-// bytes anyway: neither stands in an error or a log line. Compare organizations and
-// idempotency keys as bytes too: a collation that folds case or ignores trailing spaces
+// of keys, duplicate keys. All are valid UTF-8: the services see to it. A database type that
+// understands JSON changes it, so store JSON as text. Names (organizations, IDs, sources,
+// keys, actors, classes) hold no U+0000. Free texts may, and many text types refuse it, so
+// store as bytes: instructions, errors, summaries of outcomes, problems of scorings, messages
+// of runs. Fingerprints and ciphertexts are bytes anyway: neither stands in an error or a log
+// line. Compare names as bytes too: a collation that folds case or ignores trailing spaces
 // lets one organization read another one's events. IDs are ordered as 16 bytes.
 //
 // # Copies and concurrency

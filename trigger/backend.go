@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"errors"
+	"fmt"
 )
 
 // Backend is what a [Service] stands on: what keeps its data, and what hands out its
@@ -30,11 +31,17 @@ type Backend struct {
 
 	// Keys keeps the API keys. Nil: the service holds none.
 	Keys APIKeys
+
+	// Err is why a database has no Store for this package. New returns it.
+	Err error
 }
 
 // validate says what is missing.
 func (b *Backend) validate() error {
-	if b.Store == nil || b.Queue == nil {
+	switch {
+	case b.Err != nil:
+		return fmt.Errorf("trigger: %w", b.Err)
+	case b.Store == nil || b.Queue == nil:
 		return errors.New("trigger: New needs Backend.Store and Backend.Queue")
 	}
 	return nil

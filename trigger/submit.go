@@ -99,7 +99,7 @@ func (sub *Submission) normalize() {
 // newEvent returns the event of a submission, without an ID.
 func (s *Service) newEvent(ctx context.Context, org string, by mortise.Actor, sub *Submission, now time.Time) Event {
 	return Event{
-		Organization: org, Status: StatusReceived, Source: sub.Source, Actor: mortise.Actor(name.Cut(strings.ToValidUTF8(string(by), "\uFFFD"))),
+		Organization: org, Status: StatusReceived, Source: sub.Source, Actor: name.Clean(by),
 		Instructions: sub.Instructions, Context: sub.Context, Collection: sub.Collection,
 		SubmittedAt: now, DueAt: latest(now, sub.NotBefore), IdempotencyKey: sub.IdempotencyKey, Trace: hook.Inject(ctx, &s.opts.Env),
 	}

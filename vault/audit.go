@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/internal/steps"
 )
@@ -81,7 +82,7 @@ func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery)
 	if err := p.Err(); err != nil {
 		return mortise.Page[AuditEvent]{}, err
 	}
-	q.From, q.To = pages.Ceil(q.From), pages.Ceil(q.To)
+	q.Actor, q.From, q.To = name.Clean(q.Actor), pages.Ceil(q.From), pages.Ceil(q.To)
 	page, err := s.store.ListAuditEvents(ctx, org, q)
 	if err == nil {
 		err = pages.Check(page, q.After, q.Limit)
@@ -118,5 +119,5 @@ func (s *Service) event(org, vault string, kind mortise.Kind, by mortise.Actor) 
 	if err != nil {
 		return AuditEvent{}, unavailable("read randomness", err)
 	}
-	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: by, Vault: vault}, nil
+	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: name.Clean(by), Vault: vault}, nil
 }

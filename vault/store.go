@@ -19,9 +19,9 @@ import (
 // and its error is not a sentinel of this package, of package keyring or of package mortise.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it
-// returns. Times keep microseconds and are UTC. Strings keep every byte and are compared
-// as bytes; only those of schemas and of an event's tokens, which are JSON, must be valid
-// UTF-8. What belongs to another organization reads as what does not exist. Any error but
+// returns. Times keep microseconds and are UTC. Strings are UTF-8 without U+0000, keep every
+// byte, and are compared as bytes. What belongs to another organization reads as what does
+// not exist. Any error but
 // the sentinels of this package and of packages keyring and mortise means "unavailable":
 // the caller may try again. An error never holds a fingerprint or a ciphertext.
 //

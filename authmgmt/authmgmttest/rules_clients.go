@@ -104,7 +104,7 @@ var clientRules = []rule{
 			}
 		}},
 
-	{Rule{"clients/names-are-bytes", "Organizations and IDs of clients are compared as bytes: case, spaces, U+0000 and composed letters matter."}, needStore,
+	{Rule{"clients/names-are-bytes", "Organizations and IDs of clients are compared as bytes: case, spaces and composed letters matter."}, needStore,
 		func(t *testing.T, s *subject) {
 			byOrg, byID := make(map[string]authmgmt.Client), make(map[string]authmgmt.Client)
 			for _, text := range hard {
@@ -116,7 +116,6 @@ var clientRules = []rule{
 				s.hasClient(t, byID[text])
 				require.Equal(t, 1, len(s.listClients(t, text)), "clients of %q", text)
 			}
-			s.noClient(t, "acme\x00b", "build")
 			s.noClient(t, orgA, "Acme")
 		}},
 

@@ -12,7 +12,7 @@ import (
 )
 
 // byteOrder are names in the order of their bytes, which is not the order of any language.
-var byteOrder = []string{"\x00", "1", "10", "9", "B", "B ", "a", "a\x00", "aB", "ab", "b", "\u00e4", "\ufffd", "\U0001F4DA"}
+var byteOrder = []string{"\x01", "1", "10", "9", "B", "B ", "a", "a\x01", "aB", "ab", "b", "\u00e4", "\ufffd", "\U0001F4DA"}
 
 // invitationListRules are the rules of ListInvitations.
 var invitationListRules = []rule{

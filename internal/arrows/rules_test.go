@@ -138,6 +138,7 @@ var rows = slices.Concat([]row{
 	{pkg: "internal/turns"},
 	{pkg: "internal/pages", code: []string{root, "internal/..."}},
 	{pkg: "internal/roletext", code: []string{"authmgmt/access"}},
+	{pkg: "internal/tables"},
 	{pkg: "internal/tracetext"},
 	{pkg: "internal/release"},
 
@@ -156,7 +157,7 @@ func roomsOf(backend, engine, shared string) []row {
 	}
 	return []row{
 		{pkg: in("sqltext"), inner: true, code: []string{"internal/tracetext"}, tests: tests},
-		{pkg: in(engine), inner: true, code: []string{root, in("sqltext"), "internal/durable", "internal/turns"}, tests: tests},
+		{pkg: in(engine), inner: true, code: []string{root, in("sqltext"), "internal/durable", "internal/tables", "internal/turns"}, tests: tests},
 		{pkg: in("audit"), inner: true, code: []string{root, in(engine), "internal/pages"}, tests: tests},
 		{pkg: in("filetest"), inner: true, code: []string{in(engine), "internal/testmain"}},
 		room("jobs", "storage/leases"),
@@ -166,7 +167,7 @@ func roomsOf(backend, engine, shared string) []row {
 		room("audiosearchdb", "audiosearch", "audiosearch/metadata", "audiosearch/sound", "audiosearch/columnar", in("jobs")),
 		{pkg: backend + "/...", module: true, tests: tests, code: slices.Concat(domains, []string{
 			in(engine), in("jobs"), in("triggerdb"), in("authmgmtdb"), in("vaultdb"), in("audiosearchdb"),
-			"internal/durable", "internal/pages", "internal/release",
+			"internal/durable", "internal/pages", "internal/release", "internal/tables",
 		})},
 	}
 }

@@ -32,7 +32,7 @@ func TestFromSQLite(t *testing.T) {
 	t.Parallel()
 	empty := newEmptyCopy(t)
 	for name, test := range map[string]func(t *testing.T, c *sqliteCopy){
-		"everything": testCopiesEverything, "refused": testCopyRefused, "values": testCopiedValues, "audio": testCopiedAudio,
+		"everything": testCopiesEverything, "refused": testCopyRefused, "values": testCopiedValues, "audio": testCopiedAudio, "views": testViews, "domains": testCopiedDomains,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,9 +248,9 @@ func testCopiedValues(t *testing.T, c *sqliteCopy) {
 	}
 	_, err := c.conn.Exec(t.Context(), "SET search_path = mortise")
 	require.NoError(t, err)
-	want("SELECT id, attempts, last_error, convert_from(instructions, 'UTF8'), convert_from(context, 'UTF8') FROM trigger_events",
+	want("SELECT id, attempts, last_error, convert_from(instructions, 'UTF8'), context FROM trigger_events",
 		`(01020304-0506-0708-090a-0b0c0d0e0f10,3,"\\x00ff41",long,{})`)
-	want("SELECT seq, convert_from(id, 'UTF8'), deleted_at IS NOT NULL, rest FROM vault_vaults", "(1,there,f,f) (7,hidden,t,t) (8,gone,t,f)")
+	want("SELECT seq, id, deleted_at IS NOT NULL, rest FROM vault_vaults", "(1,there,f,f) (7,hidden,t,t) (8,gone,t,f)")
 	want("SELECT extract(second FROM at) > 0.0000015, mark FROM vault_audit", "(f,f) (t,t)")
 	want("SELECT seq, kind, token IS NOT NULL, extract(year FROM claimable_at AT TIME ZONE 'UTC') FROM jobs", "(3,trigger,t,1) (4,audiosearch,f,1970)")
 	want("SELECT nextval('vault_vaults_seq_seq'), nextval('jobs_seq_seq')", "(9,5)")
@@ -325,4 +325,36 @@ func testCopiedAudio(t *testing.T, c *sqliteCopy) {
 	since, err := b.MarkDeleted(ctx, "gone", at(20))
 	require.NoError(t, err)
 	assert.Equal(t, at(9), since)
+}
+
+// testCopiedDomains: of a file with some domains, these are copied into a database that has them,
+// among others or not, and into no other.
+func testCopiedDomains(t *testing.T, c *sqliteCopy) {
+	path := filepath.Join(t.TempDir(), "mortise.db")
+	db, err := sqlite.Open(t.Context(), path, &sqlite.Options{Domains: []string{"trigger"}})
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	copyTo := func(c *sqliteCopy, domains ...string) error {
+		source, err := sql.Open("sqlite", "file:"+path+"?mode=rw")
+		require.NoError(t, err)
+		return fromsqlite.Copy(t.Context(), fromsqlite.Source{DB: source, AudioSearch: c.audio}, c.pool, &fromsqlite.Options{Domains: domains})
+	}
+	for name, domains := range map[string][]string{"all": nil, "one": {"trigger"}, "another": {"vault"}} {
+		c := c.another(t)
+		c.path = path
+		c.change(t, "INSERT OR REPLACE INTO trigger_organizations VALUES ('acme', 1)")
+		_, err := c.conn.Exec(t.Context(), "DROP SCHEMA mortise CASCADE")
+		require.NoError(t, err)
+		require.NoError(t, postgres.Migrate(t.Context(), c.conn, &postgres.Options{Domains: domains}))
+		if err := copyTo(c, domains...); name == "another" {
+			require.ErrorIs(t, err, fromsqlite.ErrTarget)
+			require.ErrorContains(t, err, "opened without trigger")
+			continue
+		} else {
+			require.NoError(t, err, name)
+		}
+		var id string
+		require.NoError(t, c.conn.QueryRow(t.Context(), "SELECT id FROM mortise.trigger_organizations").Scan(&id))
+		require.Equal(t, "acme", id)
+	}
 }

@@ -25,6 +25,12 @@ func Problem(name string) string {
 	return ""
 }
 
+// Clean makes a name of a text of the host's, which may be anything: whoever calls a service is
+// kept in its trails by it. What a name cannot hold is U+FFFD there.
+func Clean[T ~string](text T) T {
+	return T(Cut(strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")))
+}
+
 // Cut makes a name of a text that may be too long for one.
 func Cut(text string) string {
 	if len(text) <= Max {

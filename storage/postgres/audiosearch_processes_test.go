@@ -188,8 +188,8 @@ func TestAudioSearchLargeCatalog(t *testing.T) {
 	// As if there had been so many calls, of 100 videos each, with 3 KB of metadata.
 	puts := 400
 	for _, statement := range []string{
-		"INSERT INTO mortise.audiosearch_videos (dataset, id, changed, path, metadata) SELECT d.seq, convert_to('v' || n, 'UTF8'), 2 + n / 100, 'x.wav'::bytea," +
-			" convert_to('{\"text\":\"' || repeat('a', 3000) || '\",\"batch ' || n / 100 || '\":1}', 'UTF8')" +
+		"INSERT INTO mortise.audiosearch_videos (dataset, id, changed, path, metadata) SELECT d.seq, 'v' || n, 2 + n / 100, 'x.wav'," +
+			" '{\"text\":\"' || repeat('a', 3000) || '\",\"batch ' || n / 100 || '\":1}'" +
 			fmt.Sprintf(" FROM mortise.audiosearch_datasets AS d, generate_series(0, %d) AS n", 100*puts-1),
 		fmt.Sprintf("UPDATE mortise.audiosearch_datasets SET version = %d", puts+1),
 	} {

@@ -43,10 +43,10 @@ func BenchmarkUpdateClient(b *testing.B) {
 		id, name := next()
 		return pgx.BeginFunc(ctx, m.pool, func(tx pgx.Tx) error {
 			now := time.Now()
-			if _, err := tx.Exec(ctx, bareUpdate, []byte("acme"), []byte(id), []byte(name), now); err != nil {
+			if _, err := tx.Exec(ctx, bareUpdate, "acme", id, name, now); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, bareAudit, uuid.Must(uuid.NewV7()), []byte("acme"), now, []byte("client.updated"), []byte("ada"), []byte(id))
+			_, err := tx.Exec(ctx, bareAudit, uuid.Must(uuid.NewV7()), "acme", now, "client.updated", "ada", id)
 			return err
 		})
 	})

@@ -4,6 +4,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/tables"
 	"github.com/seed-6363c74e/mortise/storage/leases"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -24,24 +25,24 @@ func (db *DB) Jobs() mortise.JobTable { return db.jobs }
 // If Options.Queue is set, it is that one. The Store is a [trigger.Organizations], too, for a
 // host that makes it the Directory.
 func (db *DB) Trigger() trigger.Backend {
-	return trigger.Backend{Store: db.trigger, Queue: db.usualQueue(), Keys: db.trigger}
+	return trigger.Backend{Store: db.trigger, Queue: db.usualQueue(), Keys: db.trigger, Err: tables.Missing(db.domains, "trigger")}
 }
 
 // AuthMgmt returns a Backend for package authmgmt: Store and Directory.
 func (db *DB) AuthMgmt() authmgmt.Backend {
-	return authmgmt.Backend{Store: db.authmgmt, Directory: db.authmgmt}
+	return authmgmt.Backend{Store: db.authmgmt, Directory: db.authmgmt, Err: tables.Missing(db.domains, "authmgmt")}
 }
 
 // Vault returns a Backend for package vault: a Store.
 func (db *DB) Vault() vault.Backend {
-	return vault.Backend{Store: db.vault}
+	return vault.Backend{Store: db.vault, Err: tables.Missing(db.domains, "vault")}
 }
 
 // AudioSearch returns a Backend for package audiosearch: a Store, and
 // the queue of db with its default settings. Put another one in its place for others:
 // [DB.Queue]. If Options.Queue is set, it is that one.
 func (db *DB) AudioSearch() audiosearch.Backend {
-	return audiosearch.Backend{Store: db.audiosearch, Queue: db.usualQueue()}
+	return audiosearch.Backend{Store: db.audiosearch, Queue: db.usualQueue(), Err: tables.Missing(db.domains, "audiosearch")}
 }
 
 // usualQueue returns Options.Queue, or else the queue of db with its default settings.

@@ -14,9 +14,13 @@
 // (to add a job, or to end one) wait for each other: those that come while a transaction is
 // under way share the next one.
 //
-// Every operation is right at READ COMMITTED, PostgreSQL's default. Strings and JSON are
-// stored as bytea, so that each byte comes back, U+0000 included, and they are compared as
-// bytes. Times have microseconds. The clock of jobs is the database's.
+// Every operation is right at READ COMMITTED, PostgreSQL's default. Names and JSON are text,
+// compared as bytes (COLLATE "C"), in a database whose encoding is UTF8. Texts that may hold
+// U+0000, such as instructions and errors, are bytea. Times have microseconds. The clock of
+// jobs is the database's.
+//
+// People and their tools read views (mortise.events and its like), not the tables: docs/views.md
+// lists them.
 //
 // # A slow or absent database
 //

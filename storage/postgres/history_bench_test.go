@@ -19,7 +19,7 @@ import (
 const fillHistory = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, finished_at, due_at, attempts," +
 	" generation, status, source, instructions, idempotency_key, last_error, submitted_by)" +
 	" SELECT gen_random_uuid(), 0, 'acme', t, t, t, 1, 0, CASE WHEN n %% 20 = 0 THEN 3 ELSE 2 END," +
-	" CASE WHEN n %% 50 = 0 THEN 'host'::bytea ELSE 'api' END, 'Document it.', n::text::bytea, '', ''" +
+	" CASE WHEN n %% 50 = 0 THEN 'host'::text ELSE 'api' END, 'Document it.', n::text, '', ''" +
 	" FROM (SELECT n, now() - n * interval '1 second' AS t FROM generate_series(1, %d) AS n) AS e"
 
 // BenchmarkHistory measures what must not depend on how many events are kept: 10^4, then

@@ -192,17 +192,17 @@ var planted = []struct{ change, told string }{
 	},
 	{
 		"ALTER TABLE vault_tokens ALTER token DROP NOT NULL",
-		`the table vault_tokens is not as Mortise made it: "column token bytea" was added`,
+		`the table vault_tokens is not as Mortise made it: "column token text COLLATE C" was added`,
 	},
 	{
 		"ALTER TABLE jobs ALTER trace SET DEFAULT g()",
-		`the table jobs is not as Mortise made it: "column trace bytea DEFAULT g()" was added`,
+		`the table jobs is not as Mortise made it: "column trace text DEFAULT g()" was added`,
 	},
 	{
 		"ALTER TABLE jobs ADD mine integer",
 		`the table jobs is not as Mortise made it: "column mine integer" was added`,
 	},
-	{"ALTER TABLE jobs DROP trace", `the table jobs is not as Mortise made it: it lacks "column trace bytea"`},
+	{"ALTER TABLE jobs DROP trace", `the table jobs is not as Mortise made it: it lacks "column trace text"`},
 	{"DROP TABLE authmgmt_deleted", "the table authmgmt_deleted is missing"},
 	{
 		"ALTER TABLE locks DROP CONSTRAINT locks_pkey",
@@ -276,7 +276,7 @@ var planted = []struct{ change, told string }{
 // functions are what a trigger and a default may call.
 const functions = "SET LOCAL search_path = other;" +
 	" CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';" +
-	" CREATE FUNCTION g() RETURNS bytea LANGUAGE sql IMMUTABLE AS 'SELECT NULL::bytea'; "
+	" CREATE FUNCTION g() RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT NULL::text'; "
 
 // inChanged calls do under a transaction that has changed the schema, and takes it back.
 func inChanged(t testing.TB, conn *pgx.Conn, change string, do func(ctx context.Context)) {

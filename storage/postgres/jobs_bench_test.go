@@ -42,7 +42,7 @@ func BenchmarkAdd(b *testing.B) {
 			return db.Jobs().Add(ctx, mortise.Job{Kind: "k", Organization: "acme", ID: uuid.NewString()})
 		},
 		func() error {
-			_, err := pool.Exec(ctx, bare, []byte(uuid.NewString()), "k", []byte("acme"))
+			_, err := pool.Exec(ctx, bare, uuid.NewString(), "k", "acme")
 			return err
 		},
 	}

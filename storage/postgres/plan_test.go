@@ -31,16 +31,16 @@ func TestTriggerPlans(t *testing.T) {
 	d := takeDatabase(t, true)
 	db := d.open(t, nil)
 	pool := d.pool(t)
-	now, org, all := time.Now(), []byte("acme"), []int16{0, 1, 2, 3, 4, 5}
+	now, org, all := time.Now(), "acme", []int16{0, 1, 2, 3, 4, 5}
 	page := []any{org, all, now, uuid.Nil, now.Add(-time.Hour * 1000), 51, 1 << 20}
 	args := map[string][]any{
-		"list": page, "list of a source": append(page[:7:7], []byte("host")), "list of a key": append(page[:7:7], []byte("7"), []byte("api")),
+		"list": page, "list of a source": append(page[:7:7], "host"), "list of a key": append(page[:7:7], "7", "api"),
 		"overdue": {now, 100}, "progress": {"{" + uuid.NewString() + "," + uuid.NewString() + "}"}, "all failed": {3, now, uuid.Nil, 51, 1 << 20},
 		"all open": {0, now.Add(-time.Hour * 1000), uuid.Nil, 51, 1 << 20, now},
 		"prune":    {2, now.Add(-20000 * time.Second), 500}, "prune keyed": {2, now.Add(-20000 * time.Second), 500},
 		"count": {org, 1001}, "count open": {1001}, "list keys": {org, now.Add(-time.Hour), uuid.Nil, 51}, "remove": {org, 100},
-		"get": {uuid.New(), org}, "get by key": {org, []byte("7")}, "key": {uuid.New(), org},
-		"end": {[]byte("job"), "trigger", org, uuid.New(), uuid.New(), org, 1, 1, now, nil, 1, []byte(""), nil, nil, 0, nil, nil, nil, nil},
+		"get": {uuid.New(), org}, "get by key": {org, "7"}, "key": {uuid.New(), org},
+		"end": {"job", "trigger", org, uuid.New(), uuid.New(), org, 1, 1, now, nil, 1, "", nil, nil, 0, nil, nil, nil, nil},
 	}
 	indexes := map[string]string{
 		"list": "trigger_events_status", "list of a source": "trigger_events_source", "list of a key": "trigger_events_key",
@@ -80,16 +80,16 @@ func TestTriggerPlans(t *testing.T) {
 	for _, fill := range []string{
 		"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, finished_at, due_at, wake_at, attempts," +
 			" generation, status, source, instructions, idempotency_key, last_error, submitted_by)" +
-			" SELECT gen_random_uuid(), 0, CASE WHEN n % 3 = 0 THEN 'other'::bytea ELSE 'acme' END, now() - n * interval '1 second'," +
+			" SELECT gen_random_uuid(), 0, CASE WHEN n % 3 = 0 THEN 'other'::text ELSE 'acme' END, now() - n * interval '1 second'," +
 			" CASE WHEN n % 20 <> 0 THEN now() - n * interval '1 second' END, now() - n * interval '1 second'," +
 			" CASE WHEN n % 40 = 0 THEN now() - n * interval '1 second' END," +
-			" 1, 0, CASE WHEN n % 20 = 0 THEN 0 WHEN n % 50 = 1 THEN 3 ELSE 2 END, CASE WHEN n % 7 = 0 THEN 'host'::bytea ELSE 'api' END," +
-			" 'Document it.', CASE WHEN n % 2 = 1 THEN n::text::bytea END, '', '' FROM generate_series(1, 30000) AS n",
+			" 1, 0, CASE WHEN n % 20 = 0 THEN 0 WHEN n % 50 = 1 THEN 3 ELSE 2 END, CASE WHEN n % 7 = 0 THEN 'host'::text ELSE 'api' END," +
+			" 'Document it.', CASE WHEN n % 2 = 1 THEN n::text END, '', '' FROM generate_series(1, 30000) AS n",
 		"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
-			" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), 0, status = 3 FROM mortise.trigger_events WHERE status <> 2",
+			" SELECT id::text || '-0', 'trigger', organization, now(), 0, status = 3 FROM mortise.trigger_events WHERE status <> 2",
 		"INSERT INTO mortise.trigger_api_keys (digest, id, organization, name, created_at)" +
 			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', now() - n * interval '1 second' FROM generate_series(1, 5000) AS n",
-		"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text::bytea, now() FROM generate_series(1, 5000) AS n",
+		"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text, now() FROM generate_series(1, 5000) AS n",
 		"ANALYZE",
 	} {
 		_, err := pool.Exec(ctx, fill)
@@ -107,15 +107,15 @@ func TestListPlans(t *testing.T) {
 	db, pool := d.open(t, nil), d.pool(t)
 	const fill = "INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error, submitted_by)" +
 		" SELECT gen_random_uuid(), 0, %s, now() - n * interval '1 second', 1, 0, %s, %s, 'x', '', '' FROM generate_series(1, %d) AS n"
-	const one, alone, many = "'acme'::bytea", "2", "CASE WHEN n % 2 = 0 THEN 'acme'::bytea ELSE (n % 300)::text::bytea END"
-	args := []any{[]byte("acme"), []int16{0, 1, 2, 3, 4, 5}, time.Now(), uuid.Nil, time.Now().Add(-time.Hour), 51, 1 << 20}
+	const one, alone, many = "'acme'::text", "2", "CASE WHEN n % 2 = 0 THEN 'acme'::text ELSE (n % 300)::text END"
+	args := []any{"acme", []int16{0, 1, 2, 3, 4, 5}, time.Now(), uuid.Nil, time.Now().Add(-time.Hour), 51, 1 << 20}
 	for when, statement := range map[string]string{
 		"no event":                        "SELECT",
-		"one event":                       fmt.Sprintf(fill, one, alone, "'api'::bytea", 1),
-		"300 events of one source":        fmt.Sprintf(fill, one, alone, "'api'::bytea", 300),
-		"300 events of 300 organizations": fmt.Sprintf(fill, "n::text::bytea", "n % 4", "n::text::bytea", 300),
-		"many events of one source":       fmt.Sprintf(fill, one, "CASE WHEN n % 20 = 0 THEN 0 ELSE 2 END", "'api'::bytea", 30000),
-		"an organization beside 300":      fmt.Sprintf(fill, many, "CASE WHEN n % 20 = 0 THEN 0 ELSE 2 END", "CASE WHEN n % 50 = 0 THEN 'host'::bytea ELSE 'api' END", 30000),
+		"one event":                       fmt.Sprintf(fill, one, alone, "'api'::text", 1),
+		"300 events of one source":        fmt.Sprintf(fill, one, alone, "'api'::text", 300),
+		"300 events of 300 organizations": fmt.Sprintf(fill, "n::text", "n % 4", "n::text", 300),
+		"many events of one source":       fmt.Sprintf(fill, one, "CASE WHEN n % 20 = 0 THEN 0 ELSE 2 END", "'api'::text", 30000),
+		"an organization beside 300":      fmt.Sprintf(fill, many, "CASE WHEN n % 20 = 0 THEN 0 ELSE 2 END", "CASE WHEN n % 50 = 0 THEN 'host'::text ELSE 'api' END", 30000),
 	} {
 		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			for _, text := range []string{"TRUNCATE mortise.trigger_events", statement, "ANALYZE mortise.trigger_events", postgres.ByKeptPlans} {
@@ -123,7 +123,7 @@ func TestListPlans(t *testing.T) {
 					return err
 				}
 			}
-			for name, more := range map[string][]any{"list": nil, "list of a source": {[]byte("host")}} {
+			for name, more := range map[string][]any{"list": nil, "list of a source": {"host"}} {
 				index := map[string]string{"list": "trigger_events_status", "list of a source": "trigger_events_source"}[name]
 				for _, limit := range []string{"LIMIT 51", "LIMIT 1001"} {
 					text := strings.Replace(postgres.TriggerStatements[name], "LIMIT 51", limit, 1)
@@ -176,10 +176,10 @@ func TestSharedPlans(t *testing.T) {
 			"INSERT INTO mortise.trigger_events (id, version, organization, submitted_at, attempts, generation, status, source, instructions, last_error, submitted_by)" +
 				" SELECT gen_random_uuid(), 0, 'acme', now(), 1, 0, 0, 'api', 'Document it.', '', '' FROM generate_series(1, $1)",
 			"INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
-				" SELECT (id::text || '-0')::bytea, 'trigger', organization, now(), 0, false FROM mortise.trigger_events",
-			"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, $1) n",
-			"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text::bytea, now() FROM generate_series(1, $1) AS n",
-			"INSERT INTO mortise.authmgmt_deleted (organization, at) SELECT n::text::bytea, now() FROM generate_series(1, $1) AS n",
+				" SELECT id::text || '-0', 'trigger', organization, now(), 0, false FROM mortise.trigger_events",
+			"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text, '', '', now() FROM generate_series(1, $1) n",
+			"INSERT INTO mortise.trigger_deleted (organization, since) SELECT n::text, now() FROM generate_series(1, $1) AS n",
+			"INSERT INTO mortise.authmgmt_deleted (organization, at) SELECT n::text, now() FROM generate_series(1, $1) AS n",
 			"ANALYZE",
 		} {
 			_, err := pool.Exec(ctx, strings.ReplaceAll(fill, "$1", fmt.Sprint(rows)))
@@ -200,9 +200,9 @@ func TestClaimPlans(t *testing.T) {
 	d := takeDatabase(t, true)
 	db, pool := d.open(t, nil), d.pool(t)
 	const limit, organizations = 20, 10
-	kinds, orgs, since := []string{"trigger", "audiosearch"}, [][]byte{}, []time.Time{}
+	kinds, orgs, since := []string{"trigger", "audiosearch"}, []string{}, []time.Time{}
 	for i := range organizations {
-		orgs, since = append(orgs, []byte(strconv.Itoa(i))), append(since, time.Time{})
+		orgs, since = append(orgs, strconv.Itoa(i)), append(since, time.Time{})
 	}
 	statements := map[string]struct {
 		text string
@@ -247,7 +247,7 @@ func TestClaimPlans(t *testing.T) {
 	}
 	look("while nothing is stored", 0)
 	const fill = "INSERT INTO mortise.jobs (id, kind, organization, claimable_at, deliveries, dead)" +
-		" SELECT n::text::bytea, 'trigger', (n %% %d)::text::bytea, now() - n * interval '1 second', 0, false FROM generate_series(1, %d) AS n"
+		" SELECT n::text, 'trigger', (n %% %d)::text, now() - n * interval '1 second', 0, false FROM generate_series(1, %d) AS n"
 	for _, n := range []int{50, 20000} {
 		_, err := pool.Exec(ctx, "TRUNCATE mortise.jobs")
 		require.NoError(t, err)
@@ -304,7 +304,7 @@ func lonePlans(t *testing.T) (wrong string) {
 	for _, statement := range []string{
 		"INSERT INTO mortise.authmgmt_tokens (digest, id, organization, subject, roles, created_at)" +
 			" SELECT sha256(n::text::bytea), gen_random_uuid(), 'acme', '', '', now() FROM generate_series(1, 20) n",
-		"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text::bytea, '', '', now() FROM generate_series(1, 20) n",
+		"INSERT INTO mortise.authmgmt_clients (organization, id, name, roles, created_at) SELECT 'acme', n::text, '', '', now() FROM generate_series(1, 20) n",
 		"VACUUM ANALYZE mortise.jobs, mortise.authmgmt_tokens, mortise.authmgmt_clients",
 	} {
 		_, err = pool.Exec(ctx, statement)
@@ -350,10 +350,10 @@ func lonePlans(t *testing.T) (wrong string) {
 		args  []any
 		index string
 	}{
-		{postgres.RemoveJob, []any{[]byte("1"), "k", []byte("acme"), uuid.New()}, "jobs_pkey"},
-		{postgres.UpdateClientAlone, slices.Concat([]any{[]byte("acme"), []byte("7"), "1", []byte(""), []byte(""), time.Now(), uuid.New(), []byte("acme"), time.Now()},
-			[]any{[]byte(""), []byte(""), []byte(""), []byte(""), []byte("")}), "authmgmt_clients_pkey"},
-		{postgres.LockToken, []any{[]byte("acme"), uuid.New()}, "authmgmt_tokens_id_key"},
+		{postgres.RemoveJob, []any{"1", "k", "acme", uuid.New()}, "jobs_pkey"},
+		{postgres.UpdateClientAlone, slices.Concat([]any{"acme", "7", "1", "", "", time.Now(), uuid.New(), "acme", time.Now()},
+			[]any{"", "", "", "", ""}), "authmgmt_clients_pkey"},
+		{postgres.LockToken, []any{"acme", uuid.New()}, "authmgmt_tokens_id_key"},
 		{postgres.VocabularyNames, []any{1}, "audiosearch_names_pkey"},
 	} {
 		require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {

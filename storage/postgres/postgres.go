@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-6363c74e/mortise/internal/tables"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/audiosearchdb"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/authmgmtdb"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
@@ -23,6 +24,11 @@ type Options struct {
 	// Schema is the name of the schema that has the tables: "mortise". It is 1 to 63 of
 	// a-z, 0-9 and '_', and does not begin with a digit or with "pg_".
 	Schema string
+
+	// Domains are the packages whose tables there are to be: "trigger", "authmgmt", "vault",
+	// "audiosearch". None: all. Jobs always have theirs. The New of another package fails with
+	// the Backend of this database.
+	Domains []string
 
 	// Queue is where stores add jobs, in their own transactions: a queue on the same
 	// database that is not of this package, such as that of storage/river. It is then the
@@ -67,6 +73,10 @@ func (o *Options) withDefaults() (Options, error) {
 	if s.Logger == nil {
 		s.Logger = slog.Default()
 	}
+	var err error
+	if s.Domains, err = tables.Named(s.Domains); err != nil {
+		return s, fmt.Errorf("postgres: %w", err)
+	}
 	return s, checkSchema(s.Schema)
 }
 
@@ -99,6 +109,7 @@ var (
 
 // DB is the tables in a database. It is safe for concurrent use.
 type DB struct {
+	domains     []string // of which there are tables
 	engine      *engine.DB
 	queue       TxQueue // Options.Queue
 	jobs        *jobs.Jobs
@@ -138,10 +149,10 @@ func open(pool *pgxpool.Pool, opts *Options) (*DB, error) {
 	if pool == nil {
 		return nil, errors.New("postgres: New needs a pool")
 	}
-	e := engine.New(pool, o.Schema, o.Timeout, o.Listen, o.Queue)
+	e := engine.New(pool, o.Schema, o.Domains, o.Timeout, o.Listen, o.Queue)
 	jobs := jobs.New(e)
 	db := &DB{
-		engine: e, queue: o.Queue, jobs: jobs,
+		domains: o.Domains, engine: e, queue: o.Queue, jobs: jobs,
 		trigger:     triggerdb.New(e, jobs),
 		authmgmt:    authmgmtdb.New(e),
 		vault:       vaultdb.New(e),
@@ -198,7 +209,7 @@ func Migrate(ctx context.Context, conn *pgx.Conn, opts *Options) error {
 	if err != nil {
 		return err
 	}
-	made, err := engine.Migrate(ctx, conn, o.Schema)
+	made, err := engine.Migrate(ctx, conn, o.Schema, o.Domains)
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}

@@ -32,7 +32,7 @@ func BenchmarkSubmit(b *testing.B) {
 		return err
 	}, func() error {
 		e := measuredEvent()
-		_, err := m.pool.Exec(ctx, bare, e.ID, []byte(e.Organization), e.SubmittedAt, []byte(e.Source), []byte(e.Instructions))
+		_, err := m.pool.Exec(ctx, bare, e.ID, e.Organization, e.SubmittedAt, e.Source, []byte(e.Instructions))
 		return err
 	})
 }

@@ -210,11 +210,8 @@ var alikes = map[string]func(j mortise.Job) string{
 	"ignores spaces at the end": func(j mortise.Job) string {
 		return j.Kind + strings.TrimSpace(j.Organization) + "/" + j.ID
 	},
-	"ends names at a zero byte": func(j mortise.Job) string {
-		return j.Kind + strings.TrimRight(j.Organization, "\x00") + "/" + j.ID
-	},
-	"knows no bytes but letters": func(j mortise.Job) string {
-		return j.Kind + strings.ToValidUTF8(j.Organization, "?") + "/" + j.ID
+	"composes letters with accents": func(j mortise.Job) string {
+		return j.Kind + strings.ReplaceAll(j.Organization, "e\u0301", "\u00e9") + "/" + j.ID
 	},
 	"cuts long kinds": func(j mortise.Job) string {
 		return cut(j.Kind, 63) + j.Organization + "/" + j.ID

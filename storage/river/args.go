@@ -1,12 +1,8 @@
 package river
 
 import (
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/url"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise"
 )
@@ -15,7 +11,7 @@ import (
 // work and carry nothing of it.
 type Args struct {
 	JobKind      string `json:"kind" river:"unique"`
-	Organization string `json:"organization" river:"unique"` // as it is, or "=" and its base64url
+	Organization string `json:"organization" river:"unique"`
 	ID           string `json:"id" river:"unique"`
 	Trace        string `json:"trace,omitempty"` // a form, as of HTTP
 }
@@ -25,14 +21,8 @@ type Args struct {
 // not know.
 func (Args) Kind() string { return "mortise" }
 
-// escaped begins an organization that JSON would not keep as it is.
-const escaped = "="
-
 func argsOf(j *mortise.Job) Args {
 	a := Args{JobKind: j.Kind, Organization: j.Organization, ID: j.ID}
-	if strings.HasPrefix(j.Organization, escaped) || !utf8.ValidString(j.Organization) || strings.ContainsRune(j.Organization, 0) {
-		a.Organization = escaped + base64.RawURLEncoding.EncodeToString([]byte(j.Organization))
-	}
 	if len(j.Trace) > 0 {
 		form := make(url.Values, len(j.Trace))
 		for k, v := range j.Trace {
@@ -46,13 +36,6 @@ func argsOf(j *mortise.Job) Args {
 // job returns the job whose arguments they are.
 func (a *Args) job() (j mortise.Job, err error) {
 	j = mortise.Job{Kind: a.JobKind, Organization: a.Organization, ID: a.ID}
-	if text, is := strings.CutPrefix(a.Organization, escaped); is {
-		org, err := base64.RawURLEncoding.Strict().DecodeString(text)
-		if err != nil {
-			return j, fmt.Errorf("river: the organization of a job: %w", err)
-		}
-		j.Organization = string(org)
-	}
 	if a.Trace != "" {
 		form, err := url.ParseQuery(a.Trace)
 		if err != nil {

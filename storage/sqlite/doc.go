@@ -9,6 +9,9 @@
 // cannot be used anew and grows; so a long one (a backup) costs space. Beyond 64 MB, and
 // once a second, new reads wait for up to 0.2 s, so that the log can begin anew.
 //
+// People and their tools read views (mortise_events and its like), not the tables: docs/views.md
+// lists them. [Options.Domains] names the domains that have tables.
+//
 // [DB.InTx] makes the calls of the stores, and the host's own statements, one transaction.
 //
 // A host may have tables, views, indexes and triggers of its own in the file

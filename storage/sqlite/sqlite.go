@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/internal/tables"
 	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/audiosearchdb"
 	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/authmgmtdb"
 	"github.com/seed-6363c74e/mortise/storage/sqlite/internal/file"
@@ -35,6 +37,11 @@ type Options struct {
 	// the host's own.
 	Adopt bool
 
+	// Domains are the packages whose tables there are to be: "trigger", "authmgmt", "vault",
+	// "audiosearch". None: all. Jobs always have theirs. The New of another package fails with
+	// the Backend of this database.
+	Domains []string
+
 	// TxTime is how long a transaction of [DB.InTx] may be open: 2 s.
 	TxTime time.Duration
 
@@ -59,6 +66,7 @@ var (
 
 // DB is an open database file. It is safe for concurrent use.
 type DB struct {
+	domains     []string // of which there are tables
 	file        *file.File
 	jobs        *jobs.Jobs
 	trigger     *triggerdb.Store
@@ -100,9 +108,13 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if o.TxTime <= 0 {
 		o.TxTime = 2 * time.Second
 	}
+	domains, err := tables.Named(o.Domains)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
 	added := new(jobs.Notifier)
 	f, err := file.Open(ctx, path, &file.Options{
-		BusyTimeout: o.BusyTimeout, TxTime: o.TxTime, SkipCheck: o.SkipCheck, Adopt: o.Adopt,
+		BusyTimeout: o.BusyTimeout, TxTime: o.TxTime, SkipCheck: o.SkipCheck, Adopt: o.Adopt, Domains: domains,
 		Working: added.Heard, Forgets: vaultdb.Forgets,
 	})
 	if err != nil {
@@ -110,7 +122,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	}
 	jobs := jobs.New(f, added, o.Now, triggerdb.ReadAhead)
 	db := &DB{
-		file: f, jobs: jobs,
+		domains: domains, file: f, jobs: jobs,
 		trigger:     triggerdb.New(f, jobs),
 		authmgmt:    authmgmtdb.New(f),
 		vault:       vaultdb.New(f),

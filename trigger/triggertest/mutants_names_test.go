@@ -20,8 +20,6 @@ var nameMutants = []broken{
 		mutate: joinsKeys(func(org, key string) string { return org + key })},
 	{name: "puts a slash between organization and key", breaks: "store/names-are-apart", mutate: joinsKeys(
 		func(org, key string) string { return org + "/" + key })},
-	{name: "puts U+0000 between organization and key", breaks: "store/names-are-apart", mutate: joinsKeys(
-		func(org, key string) string { return org + "\x00" + key })},
 	{name: "runs organization and source together", breaks: "store/names-are-apart", mutate: func(m *mutant) {
 		var events []trigger.Event
 		in(func(e *trigger.Event) { events = append(events, e.Clone()) }, "CreateEvent")(m)

@@ -74,16 +74,16 @@ var createRules = []rule{
 			}
 		}},
 
-	{Rule{"store/strings-keep-every-byte", "Strings keep every byte, U+0000 included."}, needStore,
+	{Rule{"store/strings-keep-every-byte", "Strings keep every byte, and those that are no names U+0000, too."}, needStore,
 		func(t *testing.T, s *subject) {
 			for _, text := range []string{
-				"\x00", "before\x00after", "ends with \x00", " \t spaces \r\n ", "\U0001F4DA\U0010FFFF", "e\u0301 \u00e9", "\ufeffmark",
+				" \t spaces \r\n ", "\U0001F4DA\U0010FFFF", "e\u0301 \u00e9", "\ufeffmark",
 				`quotes ' " \ %s $1 ? --`, "\u2028\u2029\u202e", "\ufffd",
 			} {
-				e := plainEvent(text, 0)
-				e.Source, e.IdempotencyKey, e.Instructions, e.LastError = text, text, text, text
-				e.Actor, e.SupersedeKey, e.Failures = mortise.Actor(text), text, []trigger.Attempt{{Number: 1, Error: text}}
-				e.Outcome = &trigger.Outcome{Summary: text}
+				e, free := plainEvent(text, 0), "\x00 before "+text+"\x00"
+				e.Source, e.IdempotencyKey, e.Instructions, e.LastError = text, text, free, free
+				e.Actor, e.SupersedeKey, e.Failures = mortise.Actor(text), text, []trigger.Attempt{{Number: 1, Error: free}}
+				e.Outcome = &trigger.Outcome{Summary: free}
 				e.Trace = map[string]string{"state": text}
 				sameEvent(t, e, s.create(t, e))
 				sameEvent(t, e, s.get(t, e))
@@ -114,7 +114,6 @@ var createRules = []rule{
 				`{"nul":"\u0000","lone":"\ud800","pair":"\ud83d\udcda","slash":"\/","e":"\u0065"}`,
 				"{\"raw\":\"\U0001F4DA\u2028\"}",
 				`{"a":1,"a":2}`,
-				"{\"not UTF-8\":\"\xff\"}",
 			} {
 				e := plainEvent(orgA, 0)
 				e.Context = json.RawMessage(raw)

@@ -59,7 +59,7 @@ func (s *subject) addDeleted(t *testing.T, whole bool) (d *deleted, others []vau
 	} else {
 		others = append(others, second)
 	}
-	for _, org := range []string{orgA + " ", "org-", orgA + "\x00", "ORG-A", orgB} {
+	for _, org := range []string{orgA + " ", "org-", orgA + "\x01", "ORG-A", orgB} {
 		others = append(others, add(newVault(org, "customers")))
 	}
 	return d, others

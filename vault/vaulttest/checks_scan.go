@@ -157,11 +157,11 @@ func sameRows(t *testing.T, want, got []vault.Row) {
 func (c *scan) spread(t *testing.T) []vault.Row {
 	t.Helper()
 	var selected []vault.Row
-	for _, org := range []string{"b", "a", "A", "ab", "a\x00b"} {
-		for _, name := range []string{"v", "V", "\xff", "v\x00"} {
+	for _, org := range []string{"b", "a", "A", "ab", "a\x01b"} {
+		for _, name := range []string{"v", "V", "\ufffd", "v\x01"} {
 			v := c.s.addVault(t, newVault(org, name))
 			var own, others []vault.Row
-			for i, token := range []string{"t", "T", "\U0001F4DA", "t\x00", "s", "tt"} {
+			for i, token := range []string{"t", "T", "\U0001F4DA", "t\x01", "s", "tt"} {
 				if i%3 == 2 {
 					others = append(others, c.other(token, fmt.Sprint(i)))
 				} else {

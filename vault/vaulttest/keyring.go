@@ -179,5 +179,5 @@ var places = []keyring.Scope{
 // counts.
 func hardValues() []string {
 	long := string(slices.Repeat([]byte("0123456789abcdef"), 64<<10/16)) // the longest that a service takes by default
-	return slices.Concat(hard, []string{"", "\x00", "\x00\x00", " ", long, long[:len(long)-1], long[:len(long)-1] + "F", "F" + long[1:]})
+	return slices.Concat(hard, []string{"", "\x00", "\x00\x00", "\xff", "\xfe\xff", " ", long, long[:len(long)-1], long[:len(long)-1] + "F", "F" + long[1:]})
 }

@@ -81,10 +81,10 @@ var deletionMutants = []broken{
 		_ = m.db.DeleteToken(bg, "org-b", "customers", "t3", vault.AuditEvent{})
 		c.Go()
 	}, removing...)},
-	{name: "marks names up to U+0000", breaks: "deletion/names-are-bytes", mutate: around(func(_ *mutant, c *mutate.Call) {
+	{name: "marks names up to U+0001", breaks: "deletion/names-are-bytes", mutate: around(func(_ *mutant, c *mutate.Call) {
 		for i := range c.In {
 			if s, ok := c.In[i].Interface().(string); ok {
-				before, _, _ := strings.Cut(s, "\x00")
+				before, _, _ := strings.Cut(s, "\x01")
 				c.In[i].SetString(before)
 			}
 		}

@@ -24,7 +24,7 @@ var vaultListMutants = []broken{
 		}, "ListVaults")(m)
 	}},
 	{name: "lists the vaults of organizations that are alike", breaks: "vaults/list-of-organization", mutate: arg(
-		func(org *string) { *org = strings.TrimRight(*org, " \x00") }, "ListVaults")},
+		func(org *string) { *org = strings.TrimRight(*org, " \x01") }, "ListVaults")},
 	{name: "does not list the vaults of nobody", breaks: "vaults/list-of-organization", mutate: refusing(mortise.ErrNotFound,
 		func(m *mutant, c *mutate.Call) bool {
 			page, _ := m.db.ListVaults(bg, org(c), "", 1)

@@ -47,7 +47,7 @@ var findRules = []rule{
 	{Rule{"tokens/find-many", "FindTokens answers 1000 fingerprints, of several scopes and versions, with duplicates and unknown ones among them; and a thousand lookups."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			scopes := []string{email, "emails", "orders.mail", "a\x00b"}
+			scopes := []string{email, "emails", "orders.mail", "a\x01b"}
 			rows := make([]vault.Row, 700)
 			for i := range rows {
 				rows[i] = row(fmt.Sprint("t", i), scopes[i%4], fmt.Sprint("value ", i), 1+i%2, 3)

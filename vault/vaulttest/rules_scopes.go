@@ -29,10 +29,10 @@ var scopeRules = []rule{
 			v := s.customers(t)
 			s.adds(t, s.addVault(t, newVault(orgA, "other")), row("t1", "a.b", "ann", 1))
 			s.adds(t, s.addVault(t, newVault(orgB, "customers")), row("t1", "a.b", "ann", 1))
-			s.adds(t, v, row("t1", "a.c", "ann", 1), row("t2", "A.b", "ann", 1), row("t3", "a.b ", "ann", 1), row("t4", "a.b\x00", "ann", 1))
+			s.adds(t, v, row("t1", "a.c", "ann", 1), row("t2", "A.b", "ann", 1), row("t3", "a.b ", "ann", 1), row("t4", "a.b\x01", "ann", 1))
 			v = s.changeVault(t, v, "a.b", "a", "", "b")
 			s.refusesVault(t, changed(v), []string{"A.b"}, vault.ErrScopeInUse)
-			s.refusesVault(t, changed(v), []string{"a.b\x00"}, vault.ErrScopeInUse)
+			s.refusesVault(t, changed(v), []string{"a.b\x01"}, vault.ErrScopeInUse)
 		}},
 
 	{Rule{"vaults/left-scope-of-random-rows", "Rows that are not deterministic keep no scope in use."}, 0,

@@ -81,16 +81,14 @@ var vaultRules = []rule{
 			sameVaults(t, []vault.Vault{v}, s.listVaults(t, v.Organization))
 		}},
 
-	{Rule{"vaults/strings-keep-every-byte", "Strings keep every byte: a vault's organization and ID; those of its schema and of what it had before, which are JSON, every character."}, 0,
+	{Rule{"vaults/strings-keep-every-byte", "Strings keep every byte: a vault's organization and ID; and those of its schema and of what it had before."}, 0,
 		func(t *testing.T, s *subject) {
 			for _, text := range hard {
 				v := newVault(text, text)
-				if text != "\xff" && text != "\xfe\xff" {
-					v.Schema.Tables = append(v.Schema.Tables, vault.Table{Name: text, Columns: []vault.Column{
-						{Name: text, Tokenization: vault.Tokenization(text), Group: text, Format: text, Mask: text},
-					}})
-					v.Past = append(v.Past, vault.PastColumn{Table: text, Column: text, Group: text})
-				}
+				v.Schema.Tables = append(v.Schema.Tables, vault.Table{Name: text, Columns: []vault.Column{
+					{Name: text, Tokenization: vault.Tokenization(text), Group: text, Format: text, Mask: text},
+				}})
+				v.Past = append(v.Past, vault.PastColumn{Table: text, Column: text, Group: text})
 				s.hasVault(t, s.addVault(t, v))
 			}
 		}},

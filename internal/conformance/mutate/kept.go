@@ -26,7 +26,8 @@ type Kept[T any] struct {
 	Stored string // finds fields that are not set, and lists in another order
 	Times  string // finds times cut to milliseconds, or in a time zone
 	Unset  string // finds zero times that are the epoch, and nil pointers that are not
-	Bytes  string // finds strings that end at U+0000, or that were made valid UTF-8
+	Bytes  string // finds strings whose letters were composed, and free texts that end at U+0000
+	Free   string // the paths of texts that may hold U+0000
 	Exact  string // finds integers that were kept as floating-point numbers
 
 	Longest     string // finds texts and blobs that were cut, where they are as long as can be
@@ -126,12 +127,15 @@ func (k Kept[T]) mistakes(f field) []mistake {
 	}
 	switch f.of.Kind() {
 	case reflect.String:
-		all = append(all,
-			changed("ends at U+0000", k.Bytes, func(v reflect.Value) {
+		all = append(all, changed("composes letters", k.Bytes, func(v reflect.Value) {
+			v.SetString(strings.ReplaceAll(v.String(), "e\u0301", "\u00e9"))
+		}))
+		if slices.Contains(strings.Fields(k.Free), f.path) {
+			all = append(all, changed("ends at U+0000", k.Bytes, func(v reflect.Value) {
 				before, _, _ := strings.Cut(v.String(), "\x00")
 				v.SetString(before)
-			}),
-			changed("makes valid UTF-8", k.Bytes, func(v reflect.Value) { v.SetString(strings.ToValidUTF8(v.String(), "\ufffd")) }))
+			}))
+		}
 	case reflect.Int64:
 		all = append(all, changed("keeps as floating point", k.Exact, func(v reflect.Value) { v.SetInt(int64(float64(v.Int()))) }))
 	case reflect.Slice:

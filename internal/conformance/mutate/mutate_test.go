@@ -36,7 +36,7 @@ type thing struct {
 
 func newThing(id string) thing {
 	return thing{
-		ID: id + "\x00\xff", At: time.Date(2024, 1, 2, 3, 4, 5, 6789_000, time.UTC), Took: 1234567 * time.Nanosecond,
+		ID: id + "\x00e\u0301", At: time.Date(2024, 1, 2, 3, 4, 5, 6789_000, time.UTC), Took: 1234567 * time.Nanosecond,
 		Size: 1<<53 + 1, Yes: true, Raw: []byte("raw"), Tags: []string{"a", "b"}, Parts: []part{{"one"}, {"two"}},
 		By: map[string]part{"x": {"ex"}, "y": {"why"}}, Inner: part{"inner"}, Next: &part{"next"}, none: 7,
 	}
@@ -102,7 +102,7 @@ func newMethods() *methods {
 func kept() mutate.Kept[thing] {
 	return mutate.Kept[thing]{
 		Name: "thing", Key: func(t *thing) string { return t.ID }, Stored: "stored", Times: "times", Unset: "unset",
-		Bytes: "bytes", Exact: "exact", Given: "given", Left: "left", Got: "got",
+		Bytes: "bytes", Free: "ID", Exact: "exact", Given: "given", Left: "left", Got: "got",
 	}
 }
 
@@ -110,7 +110,7 @@ func kept() mutate.Kept[thing] {
 var changes = map[string]func(t *thing){
 	"forgets ID":                   func(t *thing) { t.ID = "" },
 	"ends at U+0000 ID":            func(t *thing) { t.ID = t.ID[:1] },
-	"makes valid UTF-8 ID":         func(t *thing) { t.ID = t.ID[:2] + "\ufffd" },
+	"composes letters ID":          func(t *thing) { t.ID = t.ID[:2] + "\u00e9" },
 	"forgets At":                   func(t *thing) { t.At = time.Time{} },
 	"tells in a time zone At":      func(t *thing) { t.At = t.At.In(time.FixedZone("here", 3600)) },
 	"cuts to milliseconds At":      func(t *thing) { t.At = t.At.Truncate(time.Millisecond) },
@@ -138,8 +138,7 @@ var changes = map[string]func(t *thing){
 // is not there.
 var unseen = []string{
 	"sets to the epoch At", "forgets Unset", "cuts to milliseconds Unset", "sets if it is nil Next",
-	"ends at U+0000 Parts.Name", "ends at U+0000 By.Name", "ends at U+0000 Next.Name", "ends at U+0000 Inner.Name",
-	"makes valid UTF-8 Parts.Name", "makes valid UTF-8 By.Name", "makes valid UTF-8 Next.Name", "makes valid UTF-8 Inner.Name",
+	"composes letters Parts.Name", "composes letters By.Name", "composes letters Next.Name", "composes letters Inner.Name",
 }
 
 // spoils change what a thing refers to, in place.

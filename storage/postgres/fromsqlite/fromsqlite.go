@@ -42,6 +42,8 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,15 +70,16 @@ type Source struct {
 	// AudioSearch opens the file by storage/sqlite, when Copy has let go of it, and returns
 	// the store of its AudioSearch and what closes it again. The tables of the audio search
 	// are too different to be copied, so this goes from store to store. It is needed even
-	// where nobody searches for sounds.
+	// where nobody searches for sounds; it is not called if the file has no tables of these.
 	AudioSearch func(ctx context.Context) (store audiosearch.Store, closeIt func() error, err error)
 }
 
 // Options are the settings of Copy. The zero value means the defaults.
 type Options struct {
-	Schema string       // as in [postgres.Options]
-	Logger *slog.Logger // likewise
-	Out    io.Writer    // gets a line on each table, with its rows and their digest; nil: nobody does
+	Schema  string       // as in [postgres.Options]
+	Domains []string     // likewise; of these, the domains that the file has are copied
+	Logger  *slog.Logger // likewise
+	Out     io.Writer    // gets a line on each table, with its rows and their digest; nil: nobody does
 }
 
 // storeTimeout bounds a call of the audio search's store: scores of hours of sound are one.
@@ -92,7 +95,7 @@ func (o *Options) withDefaults() (s Options, of *postgres.Options) {
 	if s.Out == nil {
 		s.Out = io.Discard
 	}
-	return s, &postgres.Options{Schema: s.Schema, Logger: s.Logger, Timeout: storeTimeout}
+	return s, &postgres.Options{Schema: s.Schema, Domains: s.Domains, Logger: s.Logger, Timeout: storeTimeout}
 }
 
 // Copy copies a file into the database of a pool, whose connections have no time limits of
@@ -120,8 +123,11 @@ func Copy(ctx context.Context, source Source, pool *pgxpool.Pool, opts *Options)
 	}
 	to := &target{conn: pooled.Hijack(), schema: o.Schema} // its lock ends with it
 	defer func() { _ = to.conn.Close(context.WithoutCancel(ctx)) }()
-	if err := copyTables(ctx, from, to, o.Out); err != nil {
+	if err := copyTables(ctx, from, to, &o); err != nil {
 		return err
+	}
+	if !from.hasDomain("audiosearch") {
+		return to.end(ctx)
 	}
 	audio, err := from.audio(ctx)
 	if err != nil {
@@ -137,14 +143,17 @@ func Copy(ctx context.Context, source Source, pool *pgxpool.Pool, opts *Options)
 }
 
 // copyTables copies all but the audio search, and compares it.
-func copyTables(ctx context.Context, from *source, to *target, out io.Writer) error {
+func copyTables(ctx context.Context, from *source, to *target, o *Options) error {
 	if err := to.lock(ctx); err != nil {
 		return err
 	}
 	if err := to.look(ctx); err != nil {
 		return err
 	}
-	if err := check(from.columns, to.columns, to.counters); err != nil {
+	if err := o.check(from); err != nil {
+		return err
+	}
+	if err := check(from, to.columns, to.counters); err != nil {
 		return err
 	}
 	plan, err := from.plan(ctx, to.columns)
@@ -166,8 +175,11 @@ func copyTables(ctx context.Context, from *source, to *target, out io.Writer) er
 	}
 	for i := range tables {
 		t := &tables[i]
+		if !from.has(t) {
+			continue
+		}
 		if done[t.name] {
-			fmt.Fprintf(out, "%s: copied before\n", t.name)
+			fmt.Fprintf(o.Out, "%s: copied before\n", t.name)
 			continue
 		}
 		if err := to.copy(ctx, from, t); err != nil {
@@ -176,6 +188,9 @@ func copyTables(ctx context.Context, from *source, to *target, out io.Writer) er
 	}
 	for i := range tables {
 		name := tables[i].name
+		if !from.has(&tables[i]) {
+			continue
+		}
 		found, err := to.sum(ctx, &tables[i])
 		if err != nil {
 			return fmt.Errorf("compare %s: %w", name, err)
@@ -185,7 +200,7 @@ func copyTables(ctx context.Context, from *source, to *target, out io.Writer) er
 				"something else wrote to it. Drop its schema %s and copy again",
 				ErrTarget, name, found.rows, found.hex(), want.rows, want.hex(), to.schema)
 		}
-		fmt.Fprintf(out, "%s: rows %d, digest %s, the same in both\n", name, found.rows, found.hex())
+		fmt.Fprintf(o.Out, "%s: rows %d, digest %s, the same in both\n", name, found.rows, found.hex())
 	}
 	return nil
 }
@@ -194,6 +209,9 @@ func copyTables(ctx context.Context, from *source, to *target, out io.Writer) er
 func (s *source) plan(ctx context.Context, to map[string][]column) (map[string]sum, error) {
 	plan := make(map[string]sum)
 	for i := range tables {
+		if !s.has(&tables[i]) {
+			continue
+		}
 		found, err := s.sum(ctx, &tables[i], to[tables[i].name])
 		if err != nil {
 			return nil, err
@@ -216,6 +234,17 @@ func (s *source) sum(ctx context.Context, t *table, to []column) (found sum, err
 		}
 		found.add(row)
 	}
+}
+
+// check refuses a file with a domain that the database is opened without.
+func (o *Options) check(from *source) error {
+	for name := range from.columns {
+		domain, _, _ := strings.Cut(name, "_")
+		if isOurs(name) && domain != "mortise" && len(o.Domains) > 0 && !slices.Contains(o.Domains, domain) {
+			return fmt.Errorf("%w: it is opened without %s, which the file has: name that in Options.Domains, too", ErrTarget, domain)
+		}
+	}
+	return nil
 }
 
 // Unfinished reports whether the database has a part of a copy, which a program looks for

@@ -148,16 +148,36 @@ func isOurs(name string) bool {
 	return slices.Contains([]string{"mortise", "trigger", "authmgmt", "vault", "audiosearch"}, first)
 }
 
+// hasDomain reports whether the file has tables of a domain.
+func (s *source) hasDomain(domain string) bool {
+	for name := range s.columns {
+		if of, _, _ := strings.Cut(name, "_"); of == domain {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether the file has the domain of a table, or the table is of no domain.
+func (s *source) has(t *table) bool {
+	domain, _, _ := strings.Cut(t.sourceName(), "_")
+	return domain == "mortise" || s.hasDomain(domain)
+}
+
 // check compares the tables of both sides with what this package knows.
-func check(from map[string][]string, to map[string][]column, counters []string) error {
+func check(s *source, to map[string][]column, counters []string) error {
 	var wrong []error
 	bad := func(side, table, column string) {
 		wrong = append(wrong, fmt.Errorf("this program does not know how to copy %s of %s's table %s", column, side, table))
 	}
+	from := s.columns
 	known, made, counted := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for i := range tables {
 		t := &tables[i]
 		known[t.sourceName()], made[t.name], counted[t.counter] = true, true, true
+		if !s.has(t) {
+			continue
+		}
 		source := from[t.sourceName()]
 		has := func(name string) bool {
 			return slices.ContainsFunc(to[t.name], func(c column) bool { return c.name == name })

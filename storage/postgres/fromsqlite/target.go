@@ -188,6 +188,9 @@ func (t *target) sum(ctx context.Context, what *table) (s sum, err error) {
 // end has servers start on the database.
 func (t *target) end(ctx context.Context) error {
 	for i := range tables {
+		if len(t.columns[tables[i].name]) == 0 {
+			continue
+		}
 		if _, err := t.conn.Exec(ctx, "ANALYZE "+t.name(tables[i].name)); err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ type audioDataset struct {
 
 // dataset reads one, or returns [audiosearch.ErrDatasetNotFound].
 func findDataset(s *engine.Session, org, id, locking string) (d audioDataset, err error) {
-	err = s.Row(datasetRow+locking, []any{sqltext.Bytes(org), sqltext.Bytes(id)}, &d.seq, &d.version, &d.removed)
+	err = s.Row(datasetRow+locking, []any{org, id}, &d.seq, &d.version, &d.removed)
 	if engine.IsNoRow(err) {
 		err = audiosearch.ErrDatasetNotFound
 	}
@@ -108,7 +108,7 @@ func (a *Store) CreateDataset(ctx context.Context, d audiosearch.Dataset) error 
 			return err
 		}
 		return s.Insert("INSERT INTO @.audiosearch_datasets (organization, id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-			sqltext.Bytes(d.Organization), sqltext.Bytes(d.ID), sqltext.Stamp(d.CreatedAt))
+			d.Organization, d.ID, sqltext.Stamp(d.CreatedAt))
 	})
 }
 
@@ -152,7 +152,7 @@ func (a *Store) datasets(ctx context.Context, org, statement, id string, limit i
 		var created pgtype.Timestamptz
 		err := rows.Scan(&id, &created)
 		return audiosearch.Dataset{Organization: org, ID: string(id), CreatedAt: sqltext.TimeOf(created)}, err
-	}, statement, sqltext.Bytes(org), sqltext.Bytes(id), limit)
+	}, statement, org, id, limit)
 }
 
 // For a dataset. What it has goes later: see Compact.
@@ -162,7 +162,7 @@ const throwAway = "WITH gone AS (DELETE FROM @.audiosearch_datasets WHERE organi
 // DeleteDataset implements [audiosearch.Datasets].
 func (a *Store) DeleteDataset(ctx context.Context, org, id string) error {
 	return a.write(ctx, org, id, func(s *engine.Session, d audioDataset) error {
-		_, err := s.Exec(throwAway, sqltext.Bytes(org), d.seq)
+		_, err := s.Exec(throwAway, org, d.seq)
 		return err
 	})
 }

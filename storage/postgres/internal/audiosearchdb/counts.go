@@ -38,7 +38,7 @@ const (
 func (a *Store) Counts(ctx context.Context, org string, most int) (audiosearch.Counts, error) {
 	var n [5]int
 	err := a.db.Read(ctx, org, func(s *engine.Session) error {
-		return s.Row(countRuns, []any{sqltext.Bytes(org), min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3], &n[4])
+		return s.Row(countRuns, []any{org, min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3], &n[4])
 	})
 	if engine.IsNoRow(err) {
 		return audiosearch.Counts{}, nil // it was deleted

@@ -34,7 +34,7 @@ func keepAudio(s *engine.Session, org string) error {
 }
 
 func audioDeleted(s *engine.Session, org string) (marked bool, err error) {
-	err = s.Row("SELECT EXISTS (SELECT FROM @.audiosearch_deleted WHERE organization = $1)", []any{sqltext.Bytes(org)}, &marked)
+	err = s.Row("SELECT EXISTS (SELECT FROM @.audiosearch_deleted WHERE organization = $1)", []any{org}, &marked)
 	return marked, err
 }
 
@@ -45,10 +45,10 @@ func (a *Store) MarkDeleted(ctx context.Context, org string, at time.Time) (time
 		if err := s.Lock(audioDeletion, org, false); err != nil {
 			return err
 		}
-		if _, err := s.Exec(markAudioDeleted, sqltext.Bytes(org), sqltext.Bound(at)); err != nil {
+		if _, err := s.Exec(markAudioDeleted, org, sqltext.Bound(at)); err != nil {
 			return err
 		}
-		return s.Row(audioDeletedSince, []any{sqltext.Bytes(org)}, &since)
+		return s.Row(audioDeletedSince, []any{org}, &since)
 	})
 	return sqltext.TimeOf(since), err
 }
@@ -88,7 +88,7 @@ const (
 		" INSERT INTO @.audiosearch_trash (organization, seq) SELECT organization, seq FROM gone"
 	trashOf   = "SELECT seq FROM @.audiosearch_trash WHERE organization = $1 ORDER BY seq LIMIT 1 FOR UPDATE"
 	runsToGo  = "SELECT id FROM @.audiosearch_runs WHERE organization = $1 ORDER BY created_at, id LIMIT $2 FOR UPDATE"
-	jobsOfRun = "DELETE FROM @.jobs WHERE organization = $1 AND kind = '" + audiosearch.JobKind + "' AND id = ANY ($2::bytea[])"
+	jobsOfRun = "DELETE FROM @.jobs WHERE organization = $1 AND kind = '" + audiosearch.JobKind + "' AND id = ANY ($2::text[])"
 	dropRuns  = "DELETE FROM @.audiosearch_runs WHERE organization = $1 AND id = ANY ($2::bigint[])"
 )
 
@@ -110,13 +110,13 @@ func removeAudio(s *engine.Session, org string, limit int) (removed int, err err
 	if err != nil || limit <= 0 {
 		return 0, err
 	}
-	n, err := s.Exec(throwAwaySome, sqltext.Bytes(org), limit)
+	n, err := s.Exec(throwAwaySome, org, limit)
 	if removed = int(n); err != nil || removed >= limit {
 		return removed, err
 	}
 	for removed < limit {
 		var seq int64
-		err := s.Row(trashOf, []any{sqltext.Bytes(org)}, &seq)
+		err := s.Row(trashOf, []any{org}, &seq)
 		if engine.IsNoRow(err) {
 			break
 		}
@@ -132,20 +132,20 @@ func removeAudio(s *engine.Session, org string, limit int) (removed int, err err
 		return removed, nil
 	}
 	var ids []int64
-	var jobs [][]byte
+	var jobs []string
 	err = s.Query(func(rows pgx.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
-		ids, jobs = append(ids, id), append(jobs, []byte(strconv.FormatInt(id, 10)))
+		ids, jobs = append(ids, id), append(jobs, strconv.FormatInt(id, 10))
 		return err
-	}, runsToGo, sqltext.Bytes(org), limit-removed)
+	}, runsToGo, org, limit-removed)
 	if err != nil || len(ids) == 0 {
 		return removed, err
 	}
-	if _, err := s.Exec(jobsOfRun, sqltext.Bytes(org), jobs); err != nil {
+	if _, err := s.Exec(jobsOfRun, org, jobs); err != nil {
 		return removed, err
 	}
-	n, err = s.Exec(dropRuns, sqltext.Bytes(org), ids)
+	n, err = s.Exec(dropRuns, org, ids)
 	return removed + int(n), err
 }
 
@@ -186,7 +186,7 @@ func (a *Store) Compact(
 		if !engine.IsNoRow(err) {
 			return err
 		}
-		var video []byte
+		var video string
 		var model int32
 		err = s.Row(oldParts, []any{sqltext.Bound(opts.PartsBefore)}, &seq, &video, &model)
 		if err == nil {
@@ -228,9 +228,9 @@ func dropReplaced(s *engine.Session, dataset int64, model int32, before time.Tim
 	if err := s.Row(stillReplaced, []any{dataset, model, sqltext.Bound(before)}, &still); err != nil || !still {
 		return 0, err
 	}
-	var videos [][]byte
+	var videos []string
 	err = s.Query(func(rows pgx.Rows) error {
-		var video []byte
+		var video string
 		err := rows.Scan(&video)
 		videos = append(videos, video)
 		return err
@@ -239,7 +239,7 @@ func dropReplaced(s *engine.Session, dataset int64, model int32, before time.Tim
 		return 0, err
 	}
 	for _, table := range []string{"audiosearch_scores", "audiosearch_scorings"} {
-		if _, err := s.Exec("DELETE FROM @."+table+" WHERE dataset = $1 AND model = $2 AND video = ANY ($3::bytea[])", dataset, model, videos); err != nil {
+		if _, err := s.Exec("DELETE FROM @."+table+" WHERE dataset = $1 AND model = $2 AND video = ANY ($3::text[])", dataset, model, videos); err != nil {
 			return 0, err
 		}
 	}

@@ -87,7 +87,7 @@ func (a *Store) SetModel(ctx context.Context, org, dataset string, c audiosearch
 	}
 	return a.write(ctx, org, dataset, func(s *engine.Session, d audioDataset) error {
 		var now int32
-		err := s.Row(currentModel, []any{d.seq, sqltext.Bytes(c.Family)}, &now)
+		err := s.Row(currentModel, []any{d.seq, c.Family}, &now)
 		if err != nil && !engine.IsNoRow(err) {
 			return err
 		}
@@ -103,16 +103,16 @@ func (a *Store) SetModel(ctx context.Context, org, dataset string, c audiosearch
 				return audiosearch.ErrConflict
 			}
 		}
-		if _, err := s.Exec(putCurrent, d.seq, sqltext.Bytes(c.Family), to); err != nil {
+		if _, err := s.Exec(putCurrent, d.seq, c.Family, to); err != nil {
 			return err
 		}
-		if _, err := s.Exec(becomeCurrent, d.seq, to, sqltext.Bytes(c.Family)); err != nil {
+		if _, err := s.Exec(becomeCurrent, d.seq, to, c.Family); err != nil {
 			return err
 		}
 		if c.From == "" {
 			return nil
 		}
-		_, err = s.Exec(becomeReplaced, d.seq, from, sqltext.Bytes(c.Family), sqltext.Bound(c.At))
+		_, err = s.Exec(becomeReplaced, d.seq, from, c.Family, sqltext.Bound(c.At))
 		return err
 	})
 }
@@ -124,7 +124,7 @@ const (
 
 // ModelOrder implements [audiosearch.ModelStore].
 func (a *Store) ModelOrder(ctx context.Context, family, model string) (place int64, err error) {
-	args := []any{sqltext.Bytes(family), sqltext.Bytes(model)}
+	args := []any{family, model}
 	err = a.db.Read(ctx, engine.NoOrg, func(s *engine.Session) error { return s.Row(placeOfModel, args, &place) })
 	if !engine.IsNoRow(err) {
 		return place, err

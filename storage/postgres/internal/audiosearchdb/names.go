@@ -55,12 +55,12 @@ func (a *Store) numbersOf(ctx context.Context, org string, add bool, names ...st
 			}
 			found[string(name)] = id
 			return nil
-		}, "SELECT id, name FROM @.audiosearch_names WHERE name = ANY ($1::bytea[])", byteses(missing))
+		}, "SELECT id, name FROM @.audiosearch_names WHERE name = ANY ($1::text[])", missing)
 	}
 	err := a.db.Read(ctx, org, read)
 	if err == nil && add && len(found) < len(names) {
 		if err = a.db.Read(ctx, org, func(s *engine.Session) error {
-			_, err := s.Exec("INSERT INTO @.audiosearch_names (name) SELECT name FROM unnest($1::bytea[]) AS name ORDER BY name ON CONFLICT DO NOTHING", byteses(missing))
+			_, err := s.Exec(`INSERT INTO @.audiosearch_names (name) SELECT name FROM unnest($1::text[]) AS name ORDER BY name COLLATE "C" ON CONFLICT DO NOTHING`, missing)
 			return err
 		}); err == nil {
 			err = a.db.Read(ctx, org, read)

@@ -21,7 +21,7 @@ const (
 // partWindows returns how many segments stand in parts like one; 0 if there are none.
 // place is a dataset, a video and a model.
 func partWindows(s *engine.Session, place []any, like *audiosearch.Part, vocabulary int32) (windows int64, err error) {
-	err = s.Row(partsLike, append(place[:3:3], sqltext.Bytes(like.Media), like.Digest[:], int64(like.Window), int64(like.Hop), vocabulary), &windows)
+	err = s.Row(partsLike, append(place[:3:3], like.Media, like.Digest[:], int64(like.Window), int64(like.Hop), vocabulary), &windows)
 	return windows, engine.IgnoreNoRow(err)
 }
 
@@ -54,7 +54,7 @@ func (a *Store) PutPart(ctx context.Context, org, dataset string, p audiosearch.
 				return 0, err
 			}
 		}
-		_, err = s.Exec(putParts, append(place[:3:3], sqltext.Bytes(p.Media), p.Digest[:], int64(p.Window), int64(p.Hop), vocabulary.id, windows+count, sqltext.Bound(p.At))...)
+		_, err = s.Exec(putParts, append(place[:3:3], p.Media, p.Digest[:], int64(p.Window), int64(p.Hop), vocabulary.id, windows+count, sqltext.Bound(p.At))...)
 		return int(windows + count), err
 	})
 }
@@ -89,7 +89,7 @@ func (a *Store) parted(
 		if err := hasPath(s, d.seq, p.Video, p.Path); err != nil {
 			return err
 		}
-		stored, err = do(s, []any{d.seq, sqltext.Bytes(p.Video), model}, vocabulary)
+		stored, err = do(s, []any{d.seq, p.Video, model}, vocabulary)
 		return err
 	})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
-	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 )
 
 // What a row has of results, and a page of them at most.
@@ -23,11 +22,11 @@ const (
 
 // storedResult is a result within a row.
 type storedResult struct {
-	Video      []byte        `json:"v"`
+	Video      string        `json:"v"`
 	Start      time.Duration `json:"s"`
 	End        time.Duration `json:"e"`
 	VideoStart time.Duration `json:"o,omitempty"`
-	Image      []byte        `json:"i"`
+	Image      string        `json:"i"`
 	ImageAt    time.Duration `json:"a"`
 	Score      float64       `json:"c"`
 	Moderation *float64      `json:"m,omitempty"`
@@ -40,17 +39,17 @@ const (
 	addSet     = "INSERT INTO @.audiosearch_result_sets (run, token) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 	setByToken = "SELECT seq FROM @.audiosearch_result_sets WHERE run = $1 AND token = $2"
 	addVideos  = "INSERT INTO @.audiosearch_result_videos (result_set, id, path, metadata)" +
-		" SELECT $1, v.* FROM unnest($2::bytea[], $3::bytea[], $4::bytea[]) AS v ON CONFLICT DO NOTHING"
-	videosThere = "SELECT count(*) FROM @.audiosearch_result_videos WHERE result_set = $1 AND id = ANY ($2::bytea[])"
+		" SELECT $1, v.* FROM unnest($2::text[], $3::text[], $4::text[]) AS v ON CONFLICT DO NOTHING"
+	videosThere = "SELECT count(*) FROM @.audiosearch_result_videos WHERE result_set = $1 AND id = ANY ($2::text[])"
 	cutResults  = "DELETE FROM @.audiosearch_results WHERE result_set = $1"
-	addResults  = "INSERT INTO @.audiosearch_results (result_set, first, results) SELECT $1, r.* FROM unnest($2::bigint[], $3::bytea[]) AS r"
+	addResults  = "INSERT INTO @.audiosearch_results (result_set, first, results) SELECT $1, r.* FROM unnest($2::bigint[], $3::text[]) AS r"
 )
 
 // inSet calls do with a set of a run that has not ended.
 func (a *Store) inSet(ctx context.Context, org string, run int64, set uuid.UUID, do func(s *engine.Session, seq int64) error) error {
 	return a.db.Transact(ctx, org, func(s *engine.Session) error {
 		var state audiosearch.State
-		err := s.Row(stateOfRun, []any{sqltext.Bytes(org), run}, &state)
+		err := s.Row(stateOfRun, []any{org, run}, &state)
 		switch {
 		case engine.IsNoRow(err):
 			return audiosearch.ErrRunNotFound
@@ -85,22 +84,22 @@ func (a *Store) PutResultVideos(ctx context.Context, org string, run int64, set 
 // PutResults implements [audiosearch.ResultStore].
 func (a *Store) PutResults(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
 	var firsts []int64
-	var texts, videos [][]byte
+	var texts, videos []string
 	seen := make(map[string]bool)
 	for from := 0; from < len(results); from += resultsInRow {
 		var part []storedResult
 		for _, r := range results[from:min(from+resultsInRow, len(results))] {
-			part = append(part, storedResult{sqltext.Bytes(r.VideoID), r.Start, r.End, r.VideoStart, sqltext.Bytes(r.Keyframe.ImageID), r.Keyframe.At, r.Score, r.Moderation})
+			part = append(part, storedResult{r.VideoID, r.Start, r.End, r.VideoStart, r.Keyframe.ImageID, r.Keyframe.At, r.Score, r.Moderation})
 			if !seen[r.VideoID] {
 				seen[r.VideoID] = true
-				videos = append(videos, sqltext.Bytes(r.VideoID))
+				videos = append(videos, r.VideoID)
 			}
 		}
 		text, err := json.Marshal(part)
 		if err != nil {
 			return fmt.Errorf("postgres: write the results of a run: %w", err)
 		}
-		firsts, texts = append(firsts, int64(from)), append(texts, text)
+		firsts, texts = append(firsts, int64(from)), append(texts, string(text))
 	}
 	return a.inSet(ctx, org, run, set, func(s *engine.Session, seq int64) error {
 		var there int
@@ -123,8 +122,8 @@ const (
 		" WHERE r.organization || '' = $1 AND r.id = $2 AND " + runNotDeleted
 	resultRows  = "SELECT first, results FROM @.audiosearch_results WHERE result_set = $1 AND first > $2 ORDER BY first LIMIT 2"
 	foundVideos = "SELECT id, path, metadata FROM (SELECT v.id, v.path, v.metadata, i.n," +
-		" sum(coalesce(length(v.metadata), 0)) OVER (ORDER BY i.n) AS bytes, row_number() OVER (ORDER BY i.n) AS place" +
-		" FROM unnest($2::bytea[]) WITH ORDINALITY AS i (id, n) JOIN @.audiosearch_result_videos AS v ON v.result_set = $1 AND v.id = i.id) AS v" +
+		" sum(coalesce(octet_length(v.metadata), 0)) OVER (ORDER BY i.n) AS bytes, row_number() OVER (ORDER BY i.n) AS place" +
+		" FROM unnest($2::text[]) WITH ORDINALITY AS i (id, n) JOIN @.audiosearch_result_videos AS v ON v.result_set = $1 AND v.id = i.id) AS v" +
 		" WHERE bytes <= $3 OR place = 1 ORDER BY n"
 )
 
@@ -133,7 +132,7 @@ func (a *Store) RunResults(ctx context.Context, org string, run int64, from int)
 	err = a.db.Snapshot(ctx, org, func(s *engine.Session) error {
 		page = nil
 		var set *int64
-		err := s.Row(setOfRun, []any{sqltext.Bytes(org), run}, &set)
+		err := s.Row(setOfRun, []any{org, run}, &set)
 		if engine.IsNoRow(err) {
 			return audiosearch.ErrRunNotFound
 		}
@@ -144,11 +143,11 @@ func (a *Store) RunResults(ctx context.Context, org string, run int64, from int)
 		if err != nil {
 			return err
 		}
-		var ids [][]byte
+		var ids []string
 		seen := make(map[string]bool)
 		for _, r := range results {
-			if !seen[string(r.Video)] {
-				seen[string(r.Video)] = true
+			if !seen[r.Video] {
+				seen[r.Video] = true
 				ids = append(ids, r.Video)
 			}
 		}
@@ -162,13 +161,13 @@ func (a *Store) RunResults(ctx context.Context, org string, run int64, from int)
 			return err
 		}
 		for _, r := range results {
-			v, ok := videos[string(r.Video)]
+			v, ok := videos[r.Video]
 			if !ok {
 				break
 			}
 			page = append(page, audiosearch.Result{
 				VideoID: v.ID, Path: v.Path, Metadata: v.Metadata, VideoStart: r.VideoStart, Start: r.Start, End: r.End,
-				Keyframe: audiosearch.Keyframe{ImageID: string(r.Image), At: r.ImageAt}, Score: r.Score, Moderation: r.Moderation,
+				Keyframe: audiosearch.Keyframe{ImageID: r.Image, At: r.ImageAt}, Score: r.Score, Moderation: r.Moderation,
 			})
 		}
 		page = audiosearch.Run{Results: page}.Clone().Results // whose metadata the caller may change

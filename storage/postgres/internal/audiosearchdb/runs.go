@@ -72,7 +72,7 @@ func (a *Store) createRun(ctx context.Context, r *audiosearch.Run, maxWaiting in
 	org := r.Organization
 	full := func(s *engine.Session) error {
 		var waiting int
-		err := s.Row(waitingRuns, []any{sqltext.Bytes(org), max(maxWaiting, 0)}, &waiting)
+		err := s.Row(waitingRuns, []any{org, max(maxWaiting, 0)}, &waiting)
 		if err == nil && waiting >= maxWaiting {
 			err = audiosearch.ErrTooManyRuns
 		}
@@ -99,7 +99,7 @@ func (a *Store) createRun(ctx context.Context, r *audiosearch.Run, maxWaiting in
 		if err := full(s); err != nil {
 			return err
 		}
-		err := s.Insert(insertRun+" ON CONFLICT DO NOTHING", append([]any{r.ID, sqltext.Bytes(org), sqltext.Stamp(r.CreatedAt)}, args...)...)
+		err := s.Insert(insertRun+" ON CONFLICT DO NOTHING", append([]any{r.ID, org, sqltext.Stamp(r.CreatedAt)}, args...)...)
 		if err != nil || j == nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (a *Store) createRun(ctx context.Context, r *audiosearch.Run, maxWaiting in
 
 // Run implements [audiosearch.Runs].
 func (a *Store) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
-	found, err := a.runs(ctx, org, runByID, sqltext.Bytes(org), id)
+	found, err := a.runs(ctx, org, runByID, org, id)
 	if err == nil && len(found) == 0 {
 		err = audiosearch.ErrRunNotFound
 	}
@@ -159,7 +159,7 @@ func (a *Store) UpdateRunAndJobs(
 const dropOtherSets = "DELETE FROM @.audiosearch_result_sets WHERE run = $1 AND token IS DISTINCT FROM $2"
 
 func changeRun(s *engine.Session, org string, id int64, update func(*audiosearch.Run) error) error {
-	found, err := engine.Collect(s, scanRun, runByID+" FOR UPDATE OF r", sqltext.Bytes(org), id)
+	found, err := engine.Collect(s, scanRun, runByID+" FOR UPDATE OF r", org, id)
 	if err == nil && len(found) == 0 {
 		err = audiosearch.ErrRunNotFound
 	}
@@ -206,7 +206,7 @@ func runArgs(r *audiosearch.Run) ([]any, error) {
 		return nil, fmt.Errorf("postgres: write the query of a run: %w", err)
 	}
 	return []any{
-		sqltext.Bytes(r.Actor), query, sqltext.Bytes(r.Query.Dataset),
+		string(r.Actor), string(query), r.Query.Dataset,
 		string(r.State), string(r.Termination), sqltext.Bytes(r.Message), r.Done, r.Total, r.Attempts,
 		sqltext.Stamp(r.UpdatedAt), sqltext.Stamp(r.StartedAt), sqltext.Stamp(r.FinishedAt), sqltext.TraceText(r.Trace), sqltext.Stamp(r.DueAt), sqltext.Stamp(r.WakeAt),
 		int64(r.Sound.Done), int64(r.Sound.Total), r.Sound.Speed, uuidIf(r.ResultSet),
@@ -248,17 +248,17 @@ func (a *Store) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery
 	if !q.From.IsZero() {
 		from = sqltext.Ceil(q.From)
 	}
-	args := []any{sqltext.Bytes(org), sqltext.Upper(before), id, sqltext.Bound(from), q.Limit + 1}
+	args := []any{org, sqltext.Upper(before), id, sqltext.Bound(from), q.Limit + 1}
 	statement := runsFrom + " WHERE r.organization = $1 AND " + audioNotDeleted + " AND (r.created_at, r.id) < ($2, $3) AND r.created_at >= $4"
 	add := func(condition string, value any) {
 		args = append(args, value)
 		statement += " AND " + condition + sqltext.Parameter(len(args))
 	}
 	if q.Dataset != "" {
-		add("r.dataset = ", sqltext.Bytes(q.Dataset))
+		add("r.dataset = ", q.Dataset)
 	}
 	if q.Actor != "" {
-		add("r.actor = ", sqltext.Bytes(q.Actor))
+		add("r.actor = ", string(q.Actor))
 	}
 	if q.State != "" {
 		add("r.state = ", string(q.State))

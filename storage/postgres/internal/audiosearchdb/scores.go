@@ -41,7 +41,7 @@ const (
 // hasPath returns [audiosearch.ErrConflict] if a video is gone, or has another path.
 func hasPath(s *engine.Session, dataset int64, video, path string) error {
 	var now []byte
-	err := s.Row(pathOf, []any{dataset, sqltext.Bytes(video)}, &now)
+	err := s.Row(pathOf, []any{dataset, video}, &now)
 	if engine.IsNoRow(err) || err == nil && string(now) != path {
 		return audiosearch.ErrConflict
 	}
@@ -85,7 +85,7 @@ func (a *Store) PutScoring(ctx context.Context, org, dataset, video, path string
 		if err := hasPath(s, d.seq, video, path); err != nil {
 			return err
 		}
-		place := []any{d.seq, sqltext.Bytes(video), model}
+		place := []any{d.seq, video, model}
 		if before > 0 {
 			like := audiosearch.Part{Media: scoring.Media, Digest: scoring.Digest, Window: scoring.Window, Hop: scoring.Hop}
 			stored, err := partWindows(s, place, &like, v.id)
@@ -117,7 +117,7 @@ func (a *Store) PutScoring(ctx context.Context, org, dataset, video, path string
 		if _, err := s.Exec(noteModel, d.seq, model, scored); err != nil {
 			return err
 		}
-		_, err := s.Exec(putScoring, append(place[:3:3], vocabulary, scoring.FileSize, sqltext.Stamp(scoring.FileTime), scoring.Digest[:], sqltext.Bytes(scoring.Media), sqltext.Stamp(scoring.At),
+		_, err := s.Exec(putScoring, append(place[:3:3], vocabulary, scoring.FileSize, sqltext.Stamp(scoring.FileTime), scoring.Digest[:], scoring.Media, sqltext.Stamp(scoring.At),
 			sqltext.Bytes(scoring.Problem), int64(scoring.Start), int64(scoring.Duration), int64(scoring.Window), int64(scoring.Hop), scoring.Windows, scoring.HasVideo,
 			nanoseconds(scoring.Keyframes))...)
 		return err
@@ -163,7 +163,7 @@ func pack(columns [][]uint16) [][]byte {
 	return packed
 }
 
-const scoringsOf = "SELECT video, " + scoringColumns + " FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2 AND video = ANY ($3::bytea[])"
+const scoringsOf = "SELECT video, " + scoringColumns + " FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2 AND video = ANY ($3::text[])"
 
 // Scorings implements [audiosearch.ScoreStore].
 func (a *Store) Scorings(ctx context.Context, org, dataset, model string, videos []string) (found map[string]audiosearch.Scoring, err error) {
@@ -208,7 +208,7 @@ func (a *Store) scorings(s *engine.Session, dataset int64, number int32, model s
 		}
 		found[string(video)] = scoring
 		return nil
-	}, scoringsOf, dataset, number, byteses(videos))
+	}, scoringsOf, dataset, number, videos)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (a *Store) WindowScores(ctx context.Context, org, dataset, video, model str
 				windows[i-first][column] = uint16(scores[2*(i-at)]) | uint16(scores[2*(i-at)+1])<<8
 			}
 			return nil
-		}, windowScores, d.seq, sqltext.Bytes(video), number, first, end)
+		}, windowScores, d.seq, video, number, first, end)
 	})
 	if err != nil {
 		return nil, err
@@ -292,6 +292,6 @@ func (a *Store) classNumbers(s *engine.Session, scoring *audiosearch.Scoring) (m
 		}
 		numbers[id] = places[string(name)]
 		return nil
-	}, "SELECT id, name FROM @.audiosearch_names WHERE name = ANY ($1::bytea[])", byteses(names))
+	}, "SELECT id, name FROM @.audiosearch_names WHERE name = ANY ($1::text[])", names)
 	return numbers, err
 }

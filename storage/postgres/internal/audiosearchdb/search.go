@@ -10,7 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
-	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 )
 
 // fewVideos is how many selected videos are looked up one by one.
@@ -19,7 +18,7 @@ const fewVideos = 1000
 // For a dataset, a model and a class, of all videos, or of some.
 const (
 	scoresOfClass  = "SELECT video, first, scores FROM @.audiosearch_scores WHERE dataset = $1 AND model = $2 AND class = $3"
-	scoresOfVideos = scoresOfClass + " AND video = ANY ($4::bytea[])"
+	scoresOfVideos = scoresOfClass + " AND video = ANY ($4::text[])"
 )
 
 // Search implements [audiosearch.ScoreStore].
@@ -38,9 +37,9 @@ func (a *Store) Search(ctx context.Context, org, dataset string, q audiosearch.S
 				return err
 			}
 			if selected.Len() <= fewVideos {
-				var videos [][]byte
+				var videos []string
 				for row := range selected.Rows() {
-					videos = append(videos, sqltext.Bytes(c.ids[row]))
+					videos = append(videos, c.ids[row])
 				}
 				statement, args = scoresOfVideos, append(args, videos)
 			}
@@ -75,7 +74,7 @@ func (a *Store) Search(ctx context.Context, org, dataset string, q audiosearch.S
 
 // For a dataset, a model and a media, which may be none: which videos have scores, and
 // whether all of theirs, of that media.
-const triedVideos = "SELECT video, problem = '' AND ($3::bytea = '' OR media = $3), problem = '' OR windows > 0 FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2"
+const triedVideos = "SELECT video, problem = '' AND ($3::text = '' OR media = $3), problem = '' OR windows > 0 FROM @.audiosearch_scorings WHERE dataset = $1 AND model = $2"
 
 // Unscored implements [audiosearch.ScoreStore].
 func (a *Store) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (u audiosearch.Unscored, err error) {
@@ -96,7 +95,7 @@ func (a *Store) Unscored(ctx context.Context, org, dataset string, q audiosearch
 				whole[row], scored[row] = all, some
 			}
 			return nil
-		}, triedVideos, d.seq, model, sqltext.Bytes(q.Media))
+		}, triedVideos, d.seq, model, q.Media)
 		if err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (a *Store) Unscored(ctx context.Context, org, dataset string, q audiosearch
 			v, err := scanVideo(rows)
 			u.Videos = append(u.Videos, v)
 			return err
-		}, videosByID, d.seq, byteses(ids))
+		}, videosByID, d.seq, ids)
 	})
 	if err != nil {
 		return audiosearch.Unscored{}, err
@@ -131,4 +130,4 @@ func (a *Store) Unscored(ctx context.Context, org, dataset string, q audiosearch
 	return u, nil
 }
 
-const videosByID = "SELECT id, path, metadata FROM @.audiosearch_videos WHERE dataset = $1 AND id = ANY ($2::bytea[]) ORDER BY id"
+const videosByID = "SELECT id, path, metadata FROM @.audiosearch_videos WHERE dataset = $1 AND id = ANY ($2::text[]) ORDER BY id"

@@ -1,38 +1,34 @@
 package audiosearchdb
 
 import (
-	stdbytes "bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
-	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 )
 
-// plainJSON writes JSON that somebody may read.
-func plainJSON(v any) ([]byte, error) {
-	var b stdbytes.Buffer
+// metadataText returns metadata as they are stored: NULL for none. People read them, so the
+// characters <, > and & stay as they are.
+func metadataText(m metadata.Map) (pgtype.Text, error) {
+	if m == nil {
+		return pgtype.Text{}, nil
+	}
+	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("postgres: write JSON: %w", err)
+	if err := e.Encode(m); err != nil {
+		return pgtype.Text{}, fmt.Errorf("postgres: write the metadata of a video: %w", err)
 	}
-	return stdbytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// metadataText returns metadata as they are stored: nil for none.
-func metadataText(m metadata.Map) ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	return plainJSON(m)
+	return pgtype.Text{String: strings.TrimSuffix(b.String(), "\n"), Valid: true}, nil
 }
 
 func metadataOf(stored []byte) (m metadata.Map, err error) {
@@ -46,7 +42,10 @@ func metadataOf(stored []byte) (m metadata.Map, err error) {
 }
 
 // videoArrays are the columns of videos.
-type videoArrays struct{ ids, paths, metadata [][]byte }
+type videoArrays struct {
+	ids, paths []string
+	metadata   []pgtype.Text // JSON; NULL for none
+}
 
 func arraysOf(videos []audiosearch.Video) (v videoArrays, err error) {
 	for i := range videos {
@@ -54,18 +53,18 @@ func arraysOf(videos []audiosearch.Video) (v videoArrays, err error) {
 		if err != nil {
 			return v, err
 		}
-		v.ids = append(v.ids, sqltext.Bytes(videos[i].ID))
-		v.paths = append(v.paths, sqltext.Bytes(videos[i].Path))
+		v.ids = append(v.ids, videos[i].ID)
+		v.paths = append(v.paths, videos[i].Path)
 		v.metadata = append(v.metadata, text)
 	}
 	return v, nil
 }
 
 const (
-	pathsOf = "SELECT id, path FROM @.audiosearch_videos WHERE dataset = $1 AND id = ANY ($2::bytea[])"
+	pathsOf = "SELECT id, path FROM @.audiosearch_videos WHERE dataset = $1 AND id = ANY ($2::text[])"
 
 	putVideos = "INSERT INTO @.audiosearch_videos (dataset, changed, id, path, metadata)" +
-		" SELECT $1, $2, v.* FROM unnest($3::bytea[], $4::bytea[], $5::bytea[]) AS v" +
+		" SELECT $1, $2, v.* FROM unnest($3::text[], $4::text[], $5::text[]) AS v" +
 		" ON CONFLICT (dataset, id) DO UPDATE SET changed = excluded.changed, path = excluded.path, metadata = excluded.metadata"
 
 	// For a dataset and its new version.
@@ -86,14 +85,14 @@ func (a *Store) PutVideos(ctx context.Context, org, dataset string, videos []aud
 		if len(videos) == 0 {
 			return nil
 		}
-		var moved [][]byte
+		var moved []string
 		err := s.Query(func(rows pgx.Rows) error {
 			var id, path []byte
 			if err := rows.Scan(&id, &path); err != nil {
 				return err
 			}
 			if paths[string(id)] != string(path) {
-				moved = append(moved, id)
+				moved = append(moved, string(id))
 			}
 			return nil
 		}, pathsOf, d.seq, all.ids)
@@ -113,14 +112,14 @@ func (a *Store) PutVideos(ctx context.Context, org, dataset string, videos []aud
 
 // videoScorings are for a dataset and videos.
 var videoScorings = [...]string{
-	"DELETE FROM @.audiosearch_scores WHERE dataset = $1 AND video = ANY ($2::bytea[])",
-	"DELETE FROM @.audiosearch_scorings WHERE dataset = $1 AND video = ANY ($2::bytea[])",
-	"DELETE FROM @.audiosearch_part_scores WHERE dataset = $1 AND video = ANY ($2::bytea[])",
-	"DELETE FROM @.audiosearch_parts WHERE dataset = $1 AND video = ANY ($2::bytea[])",
+	"DELETE FROM @.audiosearch_scores WHERE dataset = $1 AND video = ANY ($2::text[])",
+	"DELETE FROM @.audiosearch_scorings WHERE dataset = $1 AND video = ANY ($2::text[])",
+	"DELETE FROM @.audiosearch_part_scores WHERE dataset = $1 AND video = ANY ($2::text[])",
+	"DELETE FROM @.audiosearch_parts WHERE dataset = $1 AND video = ANY ($2::text[])",
 }
 
 // forgetScorings removes what models made of videos.
-func forgetScorings(s *engine.Session, dataset int64, videos [][]byte) error {
+func forgetScorings(s *engine.Session, dataset int64, videos []string) error {
 	if len(videos) == 0 {
 		return nil
 	}
@@ -137,8 +136,8 @@ const maxVideosBytes = 1 << 20
 
 // The first so many of the IDs, up to a number of bytes of metadata.
 const someVideos = "SELECT n, id, path, metadata FROM (" +
-	"SELECT i.n, v.id, v.path, v.metadata, sum(coalesce(length(v.metadata), 0)) OVER (ORDER BY i.n) AS bytes, row_number() OVER (ORDER BY i.n) AS place" +
-	" FROM unnest($2::bytea[]) WITH ORDINALITY AS i (id, n) JOIN @.audiosearch_videos AS v ON v.dataset = $1 AND v.id = i.id) AS v" +
+	"SELECT i.n, v.id, v.path, v.metadata, sum(coalesce(octet_length(v.metadata), 0)) OVER (ORDER BY i.n) AS bytes, row_number() OVER (ORDER BY i.n) AS place" +
+	" FROM unnest($2::text[]) WITH ORDINALITY AS i (id, n) JOIN @.audiosearch_videos AS v ON v.dataset = $1 AND v.id = i.id) AS v" +
 	" WHERE bytes <= $3 OR place = 1 ORDER BY n"
 
 // Videos implements [audiosearch.Catalog].
@@ -155,7 +154,7 @@ func (a *Store) Videos(ctx context.Context, org, dataset string, ids []string) (
 
 func pickVideos(s *engine.Session, dataset int64, ids []string) (found []audiosearch.Video, looked int, err error) {
 	var there int
-	if err := s.Row("SELECT count(*) FROM @.audiosearch_videos WHERE dataset = $1 AND id = ANY ($2::bytea[])", []any{dataset, byteses(ids)}, &there); err != nil {
+	if err := s.Row("SELECT count(*) FROM @.audiosearch_videos WHERE dataset = $1 AND id = ANY ($2::text[])", []any{dataset, ids}, &there); err != nil {
 		return nil, 0, err
 	}
 	err = s.Query(func(rows pgx.Rows) error {
@@ -166,19 +165,11 @@ func pickVideos(s *engine.Session, dataset int64, ids []string) (found []audiose
 		}
 		found, looked = append(found, v), n
 		return nil
-	}, someVideos, dataset, byteses(ids), maxVideosBytes)
+	}, someVideos, dataset, ids, maxVideosBytes)
 	if len(found) == there { // those that are left are not there
 		looked = len(ids)
 	}
 	return found, looked, err
-}
-
-func byteses(texts []string) [][]byte {
-	all := make([][]byte, len(texts))
-	for i, text := range texts {
-		all[i] = sqltext.Bytes(text)
-	}
-	return all
 }
 
 // scanVideo reads what stands before, and then id, path and metadata.
@@ -205,7 +196,7 @@ func (a *Store) ListVideos(
 	var videos []audiosearch.Video
 	err = a.read(ctx, org, dataset, func(s *engine.Session, d audioDataset) (err error) {
 		scan := func(rows pgx.Rows) (audiosearch.Video, error) { return scanVideo(rows) }
-		videos, err = engine.Collect(s, scan, listVideos, d.seq, sqltext.Bytes(id), limit+1)
+		videos, err = engine.Collect(s, scan, listVideos, d.seq, id, limit+1)
 		return err
 	})
 	if err != nil {
@@ -220,14 +211,14 @@ const countRemoved = "UPDATE @.audiosearch_datasets SET version = $2, removed = 
 // DeleteVideo implements [audiosearch.Catalog].
 func (a *Store) DeleteVideo(ctx context.Context, org, dataset, id string) error {
 	return a.write(ctx, org, dataset, func(s *engine.Session, d audioDataset) error {
-		changed, err := s.Exec("DELETE FROM @.audiosearch_videos WHERE dataset = $1 AND id = $2", d.seq, sqltext.Bytes(id))
+		changed, err := s.Exec("DELETE FROM @.audiosearch_videos WHERE dataset = $1 AND id = $2", d.seq, id)
 		if err == nil && changed == 0 {
 			err = audiosearch.ErrVideoNotFound
 		}
 		if err != nil {
 			return err
 		}
-		if err := forgetScorings(s, d.seq, [][]byte{sqltext.Bytes(id)}); err != nil {
+		if err := forgetScorings(s, d.seq, []string{id}); err != nil {
 			return err
 		}
 		_, err = s.Exec(countRemoved, d.seq, d.version+1)

@@ -54,10 +54,10 @@ func auditArgs(e *authmgmt.AuditEvent) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{e.ID, sqltext.Bytes(e.Organization), sqltext.Bound(e.At), sqltext.Bytes(e.Kind), sqltext.Bytes(e.Actor), sqltext.Bytes(e.Target), before, after}, nil
+	return []any{e.ID, e.Organization, sqltext.Bound(e.At), string(e.Kind), string(e.Actor), e.Target, before, after}, nil
 }
 
-func snapshotText(s *authmgmt.Snapshot) ([]byte, error) {
+func snapshotText(s *authmgmt.Snapshot) (any, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func snapshotText(s *authmgmt.Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: write a snapshot: %w", err)
 	}
-	return b, nil
+	return string(b), nil
 }
 
 // ListAuditEvents implements [authmgmt.Audit]. Of an organization that was deleted there is
@@ -95,7 +95,7 @@ func (a *Store) ListAuditEvents(
 				events = []authmgmt.AuditEvent{e}
 			}
 			return nil
-		}, eventOfDeleted, sqltext.Bytes(org))
+		}, eventOfDeleted, org)
 		return b.Send()
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args 
 	if err != nil {
 		return "", nil, err
 	}
-	args = []any{sqltext.Bytes(org)}
+	args = []any{org}
 	where := []string{"organization = $1"}
 	and := func(condition string, values ...any) {
 		var numbers []any
@@ -122,13 +122,13 @@ func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args 
 		where = append(where, fmt.Sprintf(condition, numbers...))
 	}
 	if q.Kind != "" {
-		and("kind = $%d", sqltext.Bytes(q.Kind))
+		and("kind = $%d", string(q.Kind))
 	}
 	if q.Actor != "" {
-		and("actor = $%d", sqltext.Bytes(q.Actor))
+		and("actor = $%d", string(q.Actor))
 	}
 	if q.Target != "" {
-		and("target = $%d", sqltext.Bytes(q.Target))
+		and("target = $%d", q.Target)
 	}
 	if !q.From.IsZero() {
 		and("at >= $%d", sqltext.Upper(q.From))

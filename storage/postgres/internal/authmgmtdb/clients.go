@@ -59,7 +59,7 @@ var (
 	// Behind the others stand those of insertAudit.
 	updateAndAudit = &engine.Shared{
 		One: "WITH changed AS (" + updateIfSameClient + "), event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ")" +
-			" SELECT $7::uuid, $8::bytea, $9::timestamptz, $10::bytea, $11::bytea, $12::bytea, $13::bytea, $14::bytea FROM changed)" +
+			" SELECT $7::uuid, $8::text, $9::timestamptz, $10::text, $11::text, $12::text, $13::text, $14::text FROM changed)" +
 			" SELECT 1::bigint, true FROM changed",
 		Many: sqltext.RowsOf(updateAndAuditTypes, "org, client, version, name, roles, updated_at, "+auditColumns) +
 			", changed AS (UPDATE @.authmgmt_clients AS c SET name = r.name, roles = r.roles, updated_at = r.updated_at FROM r" +
@@ -68,7 +68,7 @@ var (
 			" SELECT n, true FROM changed",
 		Types: updateAndAuditTypes,
 	}
-	updateAndAuditTypes = strings.Fields("bytea bytea text bytea bytea timestamptz uuid bytea timestamptz bytea bytea bytea bytea bytea")
+	updateAndAuditTypes = strings.Fields("text text text text text timestamptz uuid text timestamptz text text text text text")
 )
 
 var clientsOf = placedRows{
@@ -85,7 +85,7 @@ func (a *Store) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.
 		if err := mayCreate(s, c.Organization); err != nil {
 			return err
 		}
-		err := s.Insert(insertClient, sqltext.Bytes(c.Organization), sqltext.Bytes(c.ID), sqltext.Bytes(c.Name), sqltext.Bytes(roletext.Format(c.Roles)),
+		err := s.Insert(insertClient, c.Organization, c.ID, c.Name, roletext.Format(c.Roles),
 			sqltext.Bound(c.CreatedAt), sqltext.Stamp(c.UpdatedAt))
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (a *Store) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.
 
 // Client implements [authmgmt.Clients].
 func (a *Store) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
-	return a.client(ctx, org, clientByID, sqltext.Bytes(org), sqltext.Bytes(id))
+	return a.client(ctx, org, clientByID, org, id)
 }
 
 // ClientBySecret implements [authmgmt.Clients].
@@ -134,7 +134,7 @@ func (a *Store) UpdateClient(ctx context.Context, org, id string, update func(*a
 		return err
 	}
 	return a.db.Transact(ctx, org, func(s *engine.Session) error {
-		key := []any{sqltext.Bytes(org), sqltext.Bytes(id)}
+		key := []any{org, id}
 		reads := s.Queued()
 		reads.LockShared(authDeletion, org)
 		reads.Add(lockClient, key...)
@@ -159,7 +159,7 @@ func (a *Store) UpdateClient(ctx context.Context, org, id string, update func(*a
 		writes := s.Queued()
 		// With its secrets the row changes, too: updateClientTogether goes by that.
 		if !sameClient(&kept, &given) || !sameSecrets(kept.Secrets, given.Secrets) {
-			writes.Add(updateClient, append(key, sqltext.Bytes(given.Name), sqltext.Bytes(roletext.Format(given.Roles)), sqltext.Stamp(given.UpdatedAt))...)
+			writes.Add(updateClient, append(key, given.Name, roletext.Format(given.Roles), sqltext.Stamp(given.UpdatedAt))...)
 		}
 		if !given.DeletedAt.IsZero() {
 			writes.Add(deleteClient, append(key, sqltext.Stamp(given.DeletedAt))...)
@@ -206,10 +206,15 @@ func (a *Store) updateClientTogether(
 		return false, err
 	}
 	args := append([]any{
-		sqltext.Bytes(org), sqltext.Bytes(id), version, sqltext.Bytes(given.Name), sqltext.Bytes(roletext.Format(given.Roles)), sqltext.Stamp(given.UpdatedAt),
+		org, id, version, given.Name, roletext.Format(given.Roles), sqltext.Stamp(given.UpdatedAt),
 	}, event...)
 	changed := false
-	size := 1024 + len(given.Name) + len(event[6].([]byte)) + len(event[7].([]byte)) // the snapshots
+	size := 1024
+	for _, arg := range args {
+		if text, is := arg.(string); is {
+			size += len(text)
+		}
+	}
 	err = a.db.InOrder(ctx, org, org+" "+id, size, func(b *engine.Batch) {
 		changed = false
 		b.LockShared(authDeletion, org)
@@ -224,7 +229,7 @@ func (a *Store) updateClientTogether(
 // versionedClient reads a client and the version of its row. If the client is changed in this
 // moment, its secrets may be newer than the rest, and the row has another version then.
 func (a *Store) versionedClient(ctx context.Context, org, id string) (c authmgmt.Client, version string, err error) {
-	key := []any{sqltext.Bytes(org), sqltext.Bytes(id)}
+	key := []any{org, id}
 	var found []authmgmt.Client
 	var xmin uint32
 	err = a.db.Read(ctx, org, func(s *engine.Session) error {
@@ -257,7 +262,7 @@ func (a *Store) ListClients(
 	if err != nil {
 		return page, err
 	}
-	statement, args := clientsOf.page([]any{sqltext.Bytes(org)}, at, sqltext.Bytes(id), behind, limit)
+	statement, args := clientsOf.page([]any{org}, at, id, behind, limit)
 	clients, err := engine.ReadOf(ctx, a.db, org, func(s *engine.Session) (clients []authmgmt.Client, err error) {
 		err = s.Query(clientsTo(&clients), statement, args...)
 		return clients, err
@@ -270,7 +275,7 @@ func (a *Store) ListClients(
 
 // CountClients implements [authmgmt.Counter].
 func (a *Store) CountClients(ctx context.Context, org string, most int) (mortise.Count, error) {
-	return a.countListed(ctx, org, &clientsOf, []any{sqltext.Bytes(org)}, most)
+	return a.countListed(ctx, org, &clientsOf, []any{org}, most)
 }
 
 // sameClient reports whether what updateClient changes is equal.

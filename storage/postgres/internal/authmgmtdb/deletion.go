@@ -55,7 +55,7 @@ func (a *Store) MarkDeleted(ctx context.Context, org string, at time.Time, e aut
 		if err := s.Lock(authDeletion, org, false); err != nil {
 			return err
 		}
-		marked, err := s.Exec(markAuthDeleted, sqltext.Bytes(org), sqltext.Bound(at))
+		marked, err := s.Exec(markAuthDeleted, org, sqltext.Bound(at))
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (a *Store) MarkDeleted(ctx context.Context, org string, at time.Time, e aut
 			if err != nil {
 				return err
 			}
-			if _, err := s.Exec(noteAuthEvent, sqltext.Bytes(org), event); err != nil {
+			if _, err := s.Exec(noteAuthEvent, org, event); err != nil {
 				return err
 			}
 		}
@@ -81,7 +81,7 @@ func (a *Store) MarkDeleted(ctx context.Context, org string, at time.Time, e aut
 // deletedAt returns the time of an organization's mark, or the zero time.
 func deletedAt(s *engine.Session, org string) (time.Time, error) {
 	var at pgtype.Timestamptz
-	err := s.Row(authDeletedAt, []any{sqltext.Bytes(org)}, &at)
+	err := s.Row(authDeletedAt, []any{org}, &at)
 	return sqltext.TimeOf(at), engine.IgnoreNoRow(err)
 }
 
@@ -102,14 +102,14 @@ func removeAuthDeleted(s *engine.Session, org string, limit int) (removed int, e
 	if err := s.NeedsLatest(); err != nil {
 		return 0, err
 	}
-	if deleted, err := s.Exists(authDeletedAt, sqltext.Bytes(org)); err != nil || !deleted {
+	if deleted, err := s.Exists(authDeletedAt, org); err != nil || !deleted {
 		if err == nil {
 			err = mortise.ErrNotFound
 		}
 		return 0, err
 	}
 	for _, removal := range authRemovals {
-		n, err := s.Exec(removal, sqltext.Bytes(org), limit-removed)
+		n, err := s.Exec(removal, org, limit-removed)
 		if removed += int(n); err != nil || removed == limit {
 			return removed, err
 		}
@@ -123,7 +123,7 @@ func mayCreate(s *engine.Session, org string) error {
 	if err := s.Lock(authDeletion, org, true); err != nil {
 		return err
 	}
-	deleted, err := s.Exists(authDeletedAt, sqltext.Bytes(org))
+	deleted, err := s.Exists(authDeletedAt, org)
 	if err == nil && deleted {
 		err = mortise.ErrDeleted
 	}

@@ -68,7 +68,7 @@ var (
 
 // CreateInvitation implements [authmgmt.Invitations].
 func (a *Store) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
-	org, id, key := sqltext.Bytes(i.Organization), sqltext.Bytes(i.ID), i.EmailKey()
+	org, id, key := i.Organization, i.ID, i.EmailKey()
 	return a.db.Transact(ctx, i.Organization, func(s *engine.Session) error {
 		if err := mayCreate(s, i.Organization); err != nil {
 			return err
@@ -83,14 +83,14 @@ func (a *Store) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exc
 			} else if taken {
 				return mortise.ErrExists
 			}
-			if invited, err := s.Exists(pendingByEmail, org, sqltext.Bytes(key), sqltext.Bound(i.CreatedAt)); err != nil {
+			if invited, err := s.Exists(pendingByEmail, org, key, sqltext.Bound(i.CreatedAt)); err != nil {
 				return err
 			} else if invited {
 				return authmgmt.ErrPendingInvitation
 			}
 		}
 		args := append([]any{org, id}, invitationArgs(&i)...)
-		if err := s.Insert(insertInvitation, append(args, sqltext.Bytes(i.Email), sqltext.Bytes(key), sqltext.Bound(i.CreatedAt))...); err != nil {
+		if err := s.Insert(insertInvitation, append(args, i.Email, key, sqltext.Bound(i.CreatedAt))...); err != nil {
 			return err
 		}
 		return audit(s, &e)
@@ -99,7 +99,7 @@ func (a *Store) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exc
 
 // Invitation implements [authmgmt.Invitations].
 func (a *Store) Invitation(ctx context.Context, org, id string) (i authmgmt.Invitation, err error) {
-	return engine.FirstOf(ctx, a.db, org, scanInvitation, invitationByID, sqltext.Bytes(org), sqltext.Bytes(id))
+	return engine.FirstOf(ctx, a.db, org, scanInvitation, invitationByID, org, id)
 }
 
 // UpdateInvitation implements [authmgmt.Invitations].
@@ -108,7 +108,7 @@ func (a *Store) UpdateInvitation(ctx context.Context, org, id string, update fun
 		if err := s.Lock(authDeletion, org, true); err != nil {
 			return err
 		}
-		kept, err := engine.One(engine.Collect(s, scanInvitation, lockInvitation, sqltext.Bytes(org), sqltext.Bytes(id)))
+		kept, err := engine.One(engine.Collect(s, scanInvitation, lockInvitation, org, id))
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (a *Store) UpdateInvitation(ctx context.Context, org, id string, update fun
 			return err
 		}
 		if args := invitationArgs(&given); !reflect.DeepEqual(args, invitationArgs(&kept)) {
-			if _, err := s.Exec(updateInvitation, append([]any{sqltext.Bytes(org), sqltext.Bytes(id)}, args...)...); err != nil {
+			if _, err := s.Exec(updateInvitation, append([]any{org, id}, args...)...); err != nil {
 				return err
 			}
 		}
@@ -136,7 +136,7 @@ func (a *Store) ListInvitations(
 		return page, err
 	}
 	list, which := listedInvitations(org, pendingAt, inviter)
-	statement, args := list.page(which, at, sqltext.Bytes(id), behind, limit)
+	statement, args := list.page(which, at, id, behind, limit)
 	invitations, err := engine.ListOf(ctx, a.db, org, scanInvitation, statement, args...)
 	if err != nil {
 		return page, err
@@ -157,13 +157,13 @@ func (a *Store) CountInvitations(
 func listedInvitations(org string, pendingAt time.Time, inviter string) (list *placedRows, which []any) {
 	switch {
 	case inviter == "" && pendingAt.IsZero():
-		return &allInvitations, []any{sqltext.Bytes(org)}
+		return &allInvitations, []any{org}
 	case inviter == "":
-		return &pendingInvitations, []any{sqltext.Bytes(org), sqltext.Bound(pendingAt)}
+		return &pendingInvitations, []any{org, sqltext.Bound(pendingAt)}
 	case pendingAt.IsZero():
-		return &allOfInviter, []any{sqltext.Bytes(org), sqltext.Bytes(inviter)}
+		return &allOfInviter, []any{org, inviter}
 	}
-	return &pendingOfInviter, []any{sqltext.Bytes(org), sqltext.Bound(pendingAt), sqltext.Bytes(inviter)}
+	return &pendingOfInviter, []any{org, sqltext.Bound(pendingAt), inviter}
 }
 
 // DueGrants implements [authmgmt.Invitations].
@@ -174,9 +174,9 @@ func (a *Store) DueGrants(ctx context.Context, now time.Time, limit int) (due []
 // invitationArgs returns the values of changingColumns.
 func invitationArgs(i *authmgmt.Invitation) []any {
 	return []any{
-		sqltext.Bytes(i.Inviter), sqltext.Bytes(i.Name), sqltext.Bytes(roletext.Format(i.Roles)), i.Generation, i.Lifetime.Microseconds(), sqltext.Stamp(i.ExpiresAt),
-		sqltext.Stamp(i.CancelledAt), sqltext.Stamp(i.AcceptedAt), sqltext.Bytes(i.AcceptedBy), sqltext.Stamp(i.GrantedAt), sqltext.Bound(i.GrantDue), i.GrantAttempts,
-		i.AwaitsPerson, sqltext.Stamp(i.EndedAt()), sqltext.Bytes(i.InvitedBy),
+		i.Inviter, i.Name, roletext.Format(i.Roles), i.Generation, i.Lifetime.Microseconds(), sqltext.Stamp(i.ExpiresAt),
+		sqltext.Stamp(i.CancelledAt), sqltext.Stamp(i.AcceptedAt), i.AcceptedBy, sqltext.Stamp(i.GrantedAt), sqltext.Bound(i.GrantDue), i.GrantAttempts,
+		i.AwaitsPerson, sqltext.Stamp(i.EndedAt()), i.InvitedBy,
 	}
 }
 

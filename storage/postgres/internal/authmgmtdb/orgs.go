@@ -6,7 +6,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
-	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 )
 
 const (
@@ -17,7 +16,7 @@ const (
 // AccessControl implements [authmgmt.Directory].
 func (a *Store) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
 	o := authmgmt.Organization{ID: org}
-	err := a.db.Read(ctx, org, func(s *engine.Session) error { return s.Row(rbacOf, []any{sqltext.Bytes(org)}, &o.RBAC) })
+	err := a.db.Read(ctx, org, func(s *engine.Session) error { return s.Row(rbacOf, []any{org}, &o.RBAC) })
 	if engine.IsNoRow(err) {
 		err = mortise.ErrNotFound
 	}
@@ -38,7 +37,7 @@ func (a *Store) UpdateOrganization(ctx context.Context, org string, update func(
 			return err
 		}
 		kept := authmgmt.Organization{ID: org}
-		err := s.Row(rbacOf, []any{sqltext.Bytes(org)}, &kept.RBAC)
+		err := s.Row(rbacOf, []any{org}, &kept.RBAC)
 		found := !engine.IsNoRow(err)
 		if err != nil && found {
 			return err
@@ -49,7 +48,7 @@ func (a *Store) UpdateOrganization(ctx context.Context, org string, update func(
 			return err
 		}
 		if !found || given.RBAC != kept.RBAC {
-			if _, err := s.Exec(setRBAC, sqltext.Bytes(org), given.RBAC); err != nil {
+			if _, err := s.Exec(setRBAC, org, given.RBAC); err != nil {
 				return err
 			}
 		}

@@ -50,7 +50,7 @@ func setSecrets(s *engine.Session, c *authmgmt.Client, secrets []authmgmt.Client
 		var err error
 		switch at := indexOf(c.Secrets, secret.Digest); {
 		case at < 0:
-			_, err = s.Exec(insertSecret, append(args, sqltext.Bytes(c.Organization), sqltext.Bytes(c.ID))...)
+			_, err = s.Exec(insertSecret, append(args, c.Organization, c.ID)...)
 			if engine.IsUnique(err, "") { // by somebody else, in the same moment
 				err = mortise.ErrExists
 			}

@@ -52,19 +52,19 @@ func (a *Store) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt.Au
 			return err
 		}
 		if isClients {
-			has, err := s.Exists(clientSecret, sqltext.Bytes(t.Organization), t.Secret[:], sqltext.Bytes(t.Client))
+			has, err := s.Exists(clientSecret, t.Organization, t.Secret[:], t.Client)
 			if err == nil && !has {
 				err = mortise.ErrNotFound
 			}
 			if err == nil {
-				_, err = s.Exec(forgetOldTokens, sqltext.Bytes(t.Organization), sqltext.Bytes(t.Client), authmgmt.MaxClientTokens-1)
+				_, err = s.Exec(forgetOldTokens, t.Organization, t.Client, authmgmt.MaxClientTokens-1)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		err := s.Insert(insertToken, sqltext.Bytes(t.Organization), t.Digest[:], t.ID, sqltext.Bytes(t.Subject), sqltext.BytesIf(t.Client, isClients),
-			sqltext.BytesIf(t.Secret[:], isClients), sqltext.BytesIf(roletext.Format(t.Roles), !isClients), sqltext.Bound(t.CreatedAt), sqltext.Stamp(t.ExpiresAt), sqltext.Stamp(t.RevokedAt))
+		err := s.Insert(insertToken, t.Organization, t.Digest[:], t.ID, t.Subject, sqltext.TextIf(t.Client, isClients),
+			sqltext.BytesIf(t.Secret[:], isClients), sqltext.TextIf(roletext.Format(t.Roles), !isClients), sqltext.Bound(t.CreatedAt), sqltext.Stamp(t.ExpiresAt), sqltext.Stamp(t.RevokedAt))
 		if err != nil {
 			return err
 		}
@@ -83,10 +83,10 @@ func (a *Store) UpdateToken(ctx context.Context, org string, id uuid.UUID, updat
 		if err := s.Lock(authDeletion, org, true); err != nil {
 			return err
 		}
-		if _, err := s.Exec(lockToken, sqltext.Bytes(org), id); err != nil {
+		if _, err := s.Exec(lockToken, org, id); err != nil {
 			return err
 		}
-		kept, err := engine.One(engine.Collect(s, scanToken, tokenByID, sqltext.Bytes(org), id))
+		kept, err := engine.One(engine.Collect(s, scanToken, tokenByID, org, id))
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (a *Store) UpdateToken(ctx context.Context, org string, id uuid.UUID, updat
 			return err
 		}
 		if !sameTime(given.RevokedAt, kept.RevokedAt) {
-			if _, err := s.Exec(revokeToken, sqltext.Bytes(org), id, sqltext.Stamp(given.RevokedAt)); err != nil {
+			if _, err := s.Exec(revokeToken, org, id, sqltext.Stamp(given.RevokedAt)); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func (a *Store) ListTokens(
 	if err != nil {
 		return page, err
 	}
-	statement, args := tokensOf.page([]any{sqltext.Bytes(org)}, at, id, behind, limit)
+	statement, args := tokensOf.page([]any{org}, at, id, behind, limit)
 	tokens, err := engine.ListOf(ctx, a.db, org, scanToken, statement, args...)
 	if err != nil {
 		return page, err
@@ -123,7 +123,7 @@ func (a *Store) ListTokens(
 
 // CountTokens implements [authmgmt.Counter].
 func (a *Store) CountTokens(ctx context.Context, org string, most int) (mortise.Count, error) {
-	return a.countListed(ctx, org, &tokensOf, []any{sqltext.Bytes(org)}, most)
+	return a.countListed(ctx, org, &tokensOf, []any{org}, most)
 }
 
 var errNoClient = errors.New("postgres: a row is damaged: a token's client is not there")

@@ -22,6 +22,7 @@ import (
 type DB struct {
 	pool     *pgxpool.Pool
 	schema   string
+	domains  []string        // of which there are tables
 	timeout  time.Duration   // of a call
 	listenBy *pgx.ConnConfig // Options.Listen
 	queue    TxQueue         // Options.Queue
@@ -44,9 +45,9 @@ type DB struct {
 // ErrClosed is the error of a call after Close.
 var ErrClosed = errors.New("postgres: the database is closed")
 
-func New(pool *pgxpool.Pool, schema string, timeout time.Duration, listenBy *pgx.ConnConfig, queue TxQueue) *DB {
+func New(pool *pgxpool.Pool, schema string, domains []string, timeout time.Duration, listenBy *pgx.ConnConfig, queue TxQueue) *DB {
 	db := &DB{
-		pool: pool, schema: schema, timeout: timeout, listenBy: listenBy, queue: queue,
+		pool: pool, schema: schema, domains: domains, timeout: timeout, listenBy: listenBy, queue: queue,
 		places: turns.New(math.MaxInt, int(pool.Config().MaxConns)/2), closed: make(chan struct{}),
 	}
 	db.group, db.withJobs = newGroup(db, db.sendPipeline), newGroup(db, db.sendWithJobs)
@@ -94,7 +95,7 @@ func (db *DB) Aside(do func(*Session) error) error {
 // Check returns an error unless the schema has the tables as Migrate made them.
 func (db *DB) Check(ctx context.Context) error {
 	return db.Read(ctx, NoOrg, func(s *Session) error {
-		missing, err := inspect(s.ctx, s.q, db.schema)
+		missing, err := inspect(s.ctx, s.q, db.schema, db.domains)
 		if err == nil && len(missing) > 0 {
 			err = fmt.Errorf("%w of %s in schema %q: run postgres.Migrate", ErrNoTables, missing[0].domain, db.schema)
 		}
@@ -107,7 +108,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return db.Read(ctx, NoOrg, func(s *Session) error {
 		var standby bool
 		var rows []bool
-		if err := s.Row(ping, nil, &standby, &rows); err != nil {
+		if err := s.Row(ping(db.domains), nil, &standby, &rows); err != nil {
 			return err
 		}
 		if standby {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // errTimeout is why a call ends that takes longer than Options.Timeout.
@@ -21,6 +23,15 @@ func code(err error) string {
 		return pg.Code
 	}
 	return ""
+}
+
+// asName makes the error of a text that PostgreSQL cannot hold ErrNotFound: the services see to
+// it that whatever is stored is UTF-8 without U+0000, so no row has such a name.
+func asName(err error) error {
+	if code(err) == "22021" { // character_not_in_repertoire
+		return mortise.ErrNotFound
+	}
+	return err
 }
 
 // isReadOnly reports that the server is a standby, or was the primary until now.

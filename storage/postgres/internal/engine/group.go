@@ -177,7 +177,8 @@ func (db *DB) WithJob(ctx context.Context, org string, bytes int, j *mortise.Job
 	return db.withJobs.together(ctx, &op{org: org, bytes: bytes, queue: queue, job: j})
 }
 
-func (g *group) together(ctx context.Context, o *op) error {
+func (g *group) together(ctx context.Context, o *op) (err error) {
+	defer func() { err = asName(err) }()
 	db := g.db
 	if err := ctx.Err(); err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/seed-6363c74e/mortise/internal/tables"
 )
 
 // expected describes a schema that Migrate has just made, in sorted lines such as
@@ -114,11 +116,24 @@ func nameOf(line string) string {
 	return head[strings.LastIndexByte(head, ' ')+1:]
 }
 
+// domainOf is the domain whose script gives a name.
+func domainOf(name string) string {
+	for _, v := range tables.Views {
+		if v.Name == name {
+			return v.Domain
+		}
+	}
+	prefix, _, _ := strings.Cut(name, "_")
+	if prefix == "locks" {
+		return "jobs"
+	}
+	return prefix
+}
+
 // ofDomain returns those of the lines whose names a domain's script gives.
 func ofDomain(lines []string, domain string) (of []string) {
 	for _, line := range lines {
-		prefix, _, _ := strings.Cut(nameOf(line), "_")
-		if prefix == domain || prefix == "locks" && domain == "jobs" {
+		if domainOf(nameOf(line)) == domain {
 			of = append(of, line)
 		}
 	}
@@ -131,9 +146,9 @@ type made struct {
 	At                      time.Time
 }
 
-// inspect returns the scripts whose tables a schema lacks. It returns ErrUnusable if something
+// inspect returns the scripts of domains, and of the queue, whose tables a schema lacks. It returns ErrUnusable if something
 // has an expected name and is not as the scripts of this program made it.
-func inspect(ctx context.Context, q querier, schema string) (missing []script, err error) {
+func inspect(ctx context.Context, q querier, schema string, of []string) (missing []script, err error) {
 	var names []string
 	for _, line := range expected {
 		names = append(names, nameOf(line))
@@ -152,8 +167,13 @@ func inspect(ctx context.Context, q querier, schema string) (missing []script, e
 			return nil, err
 		}
 	}
-	hosts := slices.ContainsFunc(scripts, func(s script) bool { return len(ofDomain(found, s.domain)) == 0 })
-	for _, s := range scripts {
+	if err := checkEncoding(ctx, q, schema); err != nil {
+		return nil, err
+	}
+	chosen := slices.Clone(scripts)
+	chosen = slices.DeleteFunc(chosen, func(s script) bool { return s.domain != "jobs" && !slices.Contains(of, s.domain) })
+	hosts := slices.ContainsFunc(chosen, func(s script) bool { return len(ofDomain(found, s.domain)) == 0 })
+	for _, s := range chosen {
 		there := ofDomain(found, s.domain)
 		m, noted := notes[s.domain]
 		if !noted && len(there) == 0 {
@@ -171,10 +191,25 @@ func inspect(ctx context.Context, q querier, schema string) (missing []script, e
 		}
 		delete(notes, s.domain)
 	}
-	for domain, m := range notes { // which this program does not know
-		return nil, unusable(otherVersion(domain, m))
+	for domain, m := range notes {
+		if !slices.ContainsFunc(scripts, func(s script) bool { return s.domain == domain }) {
+			return nil, unusable(otherVersion(domain, m))
+		}
 	}
 	return missing, nil
+}
+
+// checkEncoding refuses a database that is not UTF-8: names that others store would be other
+// names there, or none.
+func checkEncoding(ctx context.Context, q querier, schema string) error {
+	var encoding string
+	if err := q.QueryRow(ctx, "SELECT current_setting('server_encoding')").Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("%w %q: the encoding of the database is %s: make one with ENCODING 'UTF8'", ErrUnusable, schema, encoding)
+	}
+	return nil
 }
 
 // readNotes returns the rows of scriptsTable by their domain.
@@ -238,20 +273,25 @@ func compare(found, want []string) error {
 	return nil
 }
 
-// ping is a statement for Ping. It names every column of every table, and reads no row: a
-// table that had many rows may take long until PostgreSQL finds the first one.
-var ping = func() string {
+// ping is a statement for Ping. It names every column of every table of domains and of the
+// queue, and reads no row: a table that had many rows may take long until PostgreSQL finds the
+// first one.
+func ping(of []string) string {
 	columns := make(map[string][]string)
 	for _, line := range expected {
+		name := nameOf(line)
+		domain := domainOf(name)
+		if domain != "mortise" && domain != "jobs" && !slices.Contains(of, domain) || strings.HasPrefix(line, "view ") {
+			continue
+		}
 		if _, part, _ := strings.Cut(line, ": "); strings.HasPrefix(part, "column ") {
-			name := nameOf(line)
 			columns[name] = append(columns[name], pgx.Identifier{strings.Fields(part)[1]}.Sanitize())
 		}
 	}
-	var tables []string
+	var exist []string
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
-		tables = append(tables, "EXISTS (SELECT "+strings.Join(columns[name], ", ")+" FROM @."+name+" WHERE false)")
+		exist = append(exist, "EXISTS (SELECT "+strings.Join(columns[name], ", ")+" FROM @."+name+" WHERE false)")
 	}
 	const standby = "pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
-	return "SELECT " + standby + ", ARRAY[" + strings.Join(tables, ", ") + "]"
-}()
+	return "SELECT " + standby + ", ARRAY[" + strings.Join(exist, ", ") + "]"
+}

@@ -72,7 +72,11 @@ func column(is string, rows [][]any, i int) any {
 	case "bytea":
 		return columnOf[[]byte](rows, i)
 	case "text":
-		return columnOf[string](rows, i)
+		column := make([]pgtype.Text, len(rows))
+		for n, row := range rows {
+			column[n].String, column[n].Valid = row[i].(string)
+		}
+		return column
 	case "smallint":
 		return columnOf[int16](rows, i)
 	case "bigint":

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/seed-6363c74e/mortise/internal/tables"
 )
 
 var (
@@ -26,7 +28,7 @@ var (
 //go:embed migrations
 var files embed.FS
 
-// script makes the tables of a domain, or those that all domains share.
+// script makes the tables of a domain and their views, or the tables that all domains share.
 type script struct {
 	domain, text string
 	digest       string // SHA-256 of the text, in hex
@@ -39,8 +41,10 @@ var scripts = func() (all []script) {
 		if err != nil {
 			panic(err) // the file is in the program
 		}
-		digest := sha256.Sum256(text)
-		all = append(all, script{domain: domain, text: string(text), digest: hex.EncodeToString(digest[:])})
+		s := script{domain: domain, text: string(text) + tables.Of(domain, &dialect)}
+		digest := sha256.Sum256([]byte(s.text))
+		s.digest = hex.EncodeToString(digest[:])
+		all = append(all, s)
 	}
 	return all
 }()
@@ -63,15 +67,15 @@ func program() string {
 	return cmp.Or(info.Main.Path, info.Path) + " " + cmp.Or(info.Main.Version, "(devel)")
 }
 
-// Migrate does the work of [Migrate], and returns the domains whose tables it has made.
-func Migrate(ctx context.Context, conn *pgx.Conn, schema string) (domains []string, err error) {
+// Migrate does the work of [Migrate] for some domains, and returns those whose tables it has made.
+func Migrate(ctx context.Context, conn *pgx.Conn, schema string, of []string) (domains []string, err error) {
 	// At READ COMMITTED a program that waited for the lock sees the tables of another one.
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		const lock = "SELECT pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0::bigint))"
 		if _, err := tx.Exec(ctx, lock, "mortise migrate "+schema); err != nil {
 			return err
 		}
-		missing, err := inspect(ctx, tx, schema)
+		missing, err := inspect(ctx, tx, schema, of)
 		if err != nil || len(missing) == 0 {
 			return err
 		}
@@ -90,7 +94,7 @@ func run(ctx context.Context, tx pgx.Tx, schema string, missing []script) error 
 	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
 		return err
 	}
-	begin := "SET LOCAL search_path = " + name + "; " + scriptsTable
+	begin := "SET LOCAL standard_conforming_strings = on; SET LOCAL search_path = " + name + "; " + scriptsTable
 	if !there { // IF NOT EXISTS asks for the right to create schemas, even where it does nothing
 		begin = "CREATE SCHEMA " + name + "; " + begin
 	}

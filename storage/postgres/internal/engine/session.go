@@ -221,7 +221,8 @@ func (db *DB) Snapshot(ctx context.Context, org string, do func(*Session) error)
 }
 
 // call makes attempts on a connection, or calls do within the host's transaction.
-func (db *DB) call(ctx context.Context, org string, do func(*Session) error, attempt func(*Session) (committing bool, err error)) error {
+func (db *DB) call(ctx context.Context, org string, do func(*Session) error, attempt func(*Session) (committing bool, err error)) (err error) {
+	defer func() { err = asName(err) }()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ const (
 const takeJobs = `
 WITH picked AS MATERIALIZED (
 	SELECT j.*, t.turn - 1 AS turn, row_number() OVER (PARTITION BY t.turn ORDER BY j.claimable_at, j.seq) AS round
-	FROM unnest($3::bytea[], $4::timestamptz[]) WITH ORDINALITY AS t (organization, since, turn) CROSS JOIN LATERAL (
+	FROM unnest($3::text[], $4::timestamptz[]) WITH ORDINALITY AS t (organization, since, turn) CROSS JOIN LATERAL (
 		SELECT f.* FROM unnest($2::text[]) AS k (kind) CROSS JOIN LATERAL (
 			SELECT ctid AS place, id, kind, organization, claimable_at, seq FROM @.jobs
 			WHERE kind || '' = k.kind AND organization || '' = t.organization AND NOT dead
@@ -208,9 +208,9 @@ type pick struct {
 
 // take takes jobs of the next organizations. It picks at most so many in all, and of each.
 func (t *Jobs) take(ctx context.Context, c *mortise.Claim, of *kindTurns, next []turn, most, each int) (picks []pick, err error) {
-	orgs, since := make([][]byte, len(next)), make([]time.Time, len(next))
+	orgs, since := make([]string, len(next)), make([]time.Time, len(next))
 	for i, o := range next {
-		orgs[i], since[i] = []byte(o.org), o.from
+		orgs[i], since[i] = o.org, o.from
 	}
 	args := []any{t.clock.arg(), of.kinds, orgs, since, c.Limit, c.TTL.Microseconds(), c.Token, most, each}
 	err = t.claiming(ctx, of, takeJobs, args, func() { picks = nil }, func(r pgx.Rows) error {

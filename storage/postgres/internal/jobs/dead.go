@@ -63,7 +63,7 @@ func (t *Jobs) CountDead(ctx context.Context, kind string, most int) (mortise.Co
 
 // Revive implements [mortise.DeadJobs].
 func (t *Jobs) Revive(ctx context.Context, j mortise.Job) error {
-	args := []any{t.clock.arg(), []byte(j.ID), j.Kind, []byte(j.Organization)}
+	args := []any{t.clock.arg(), j.ID, j.Kind, j.Organization}
 	n := &newJob{kind: j.Kind, came: arrival{began: time.Now()}}
 	return t.db.Together(ctx, j.Organization, 256, func(b *engine.Batch) {
 		b.Seek()

@@ -107,7 +107,7 @@ func (t *Jobs) NewJob(j *mortise.Job) *newJob {
 		came.at = j.At.UTC().Truncate(time.Microsecond)
 		at = came.at
 	}
-	return &newJob{kind: j.Kind, came: came, Args: []any{t.clock.arg(), []byte(j.ID), j.Kind, []byte(j.Organization), at, sqltext.TraceText(j.Trace)}}
+	return &newJob{kind: j.Kind, came: came, Args: []any{t.clock.arg(), j.ID, j.Kind, j.Organization, at, sqltext.TraceText(j.Trace)}}
 }
 
 // notifyArgs are the arguments of insertJobNotify.
@@ -196,7 +196,7 @@ func endJob(dead bool) (text string) {
 
 // HeldArgs are the arguments of jobIsHeld: copies of what a caller passed.
 func HeldArgs(l *mortise.Lease) []any {
-	return []any{[]byte(l.Job.ID), l.Job.Kind, []byte(l.Job.Organization), l.Token}
+	return []any{l.Job.ID, l.Job.Kind, l.Job.Organization, l.Token}
 }
 
 // Add implements [mortise.Leases].
@@ -207,7 +207,7 @@ func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
 
 // Cancel implements [mortise.Leases].
 func (t *Jobs) Cancel(ctx context.Context, j mortise.Job) error {
-	args := []any{[]byte(j.ID), j.Kind, []byte(j.Organization)}
+	args := []any{j.ID, j.Kind, j.Organization}
 	return t.db.Together(ctx, j.Organization, 256, func(b *engine.Batch) {
 		b.Seek()
 		b.Exec(nil, cancelJob, args...)

@@ -74,12 +74,17 @@ func Upper(t time.Time) any {
 	return EndOfTime
 }
 
-// TraceText is a trace carrier as it is stored: NULL for an empty one.
-func TraceText(trace map[string]string) []byte {
-	if len(trace) == 0 {
+// TextIf is a text as it is stored if is says that there is one, and else NULL.
+func TextIf[S ~string | ~[]byte](s S, is bool) any {
+	if !is {
 		return nil
 	}
-	return []byte(tracetext.Format(trace))
+	return string(s)
+}
+
+// TraceText is a trace carrier as it is stored: NULL for an empty one.
+func TraceText(trace map[string]string) any {
+	return TextIf(tracetext.Format(trace), len(trace) > 0)
 }
 
 func TraceMap(text []byte) (map[string]string, error) {

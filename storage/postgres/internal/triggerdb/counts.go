@@ -40,7 +40,7 @@ const (
 func (t *Store) Counts(ctx context.Context, org string, most int) (trigger.Counts, error) {
 	var n [5]int
 	err := t.db.Read(ctx, org, func(s *engine.Session) error {
-		return s.Row(countEvents, []any{sqltext.Bytes(org), min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3], &n[4])
+		return s.Row(countEvents, []any{org, min(most, math.MaxInt-1) + 1}, &n[0], &n[1], &n[2], &n[3], &n[4])
 	})
 	if engine.IsNoRow(err) {
 		return trigger.Counts{}, nil // it was deleted

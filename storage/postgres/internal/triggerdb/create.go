@@ -16,10 +16,10 @@ import (
 )
 
 // eventTypes are the types of eventColumns, and progressTypes the types of progressColumns.
-var eventTypes = strings.Fields("uuid bytea timestamptz " + progressTypes +
-	" bytea bytea bytea bytea uuid bytea bytea bytea bytea timestamptz")
+var eventTypes = strings.Fields("uuid text timestamptz " + progressTypes +
+	" text text bytea text uuid text bytea text text timestamptz")
 
-const progressTypes = "smallint timestamptz timestamptz bigint bytea bytea bytea bigint timestamptz timestamptz bytea uuid"
+const progressTypes = "smallint timestamptz timestamptz bigint bytea bytea text bigint timestamptz timestamptz text uuid"
 
 // insertEvent returns the statement that inserts an event, unless its organization was
 // deleted, or another event stands in its way. Its arguments are eventArgs, of which first
@@ -60,7 +60,7 @@ var (
 			" FROM one WHERE " + sqltext.IsIn("id", "event"),
 		Types: eventAndJobTypes,
 	}
-	eventAndJobTypes = append(strings.Fields("timestamptz bytea text bytea timestamptz bytea"), eventTypes...)
+	eventAndJobTypes = append(strings.Fields("timestamptz text text text timestamptz text"), eventTypes...)
 )
 
 // firstOfEach are the rows with an ID of their own, and of others the first; insertFirst
@@ -181,7 +181,7 @@ func storeEvent(s *engine.Session, e *trigger.Event, args []any, keySince time.T
 		case !engine.IsNoRow(err):
 			return nil, err
 		}
-		found, err = event(s, eventByKey, sqltext.Bytes(e.Organization), sqltext.Bytes(e.IdempotencyKey))
+		found, err = event(s, eventByKey, e.Organization, e.IdempotencyKey)
 		switch {
 		case engine.IsNoRow(err):
 			continue

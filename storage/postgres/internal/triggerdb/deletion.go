@@ -56,10 +56,10 @@ func (t *Store) MarkDeleted(ctx context.Context, org string, at time.Time) (time
 		if err := s.Lock(triggerDeletion, org, false); err != nil {
 			return err
 		}
-		if _, err := s.Exec(markTriggerDeleted, sqltext.Bytes(org), sqltext.Bound(at)); err != nil {
+		if _, err := s.Exec(markTriggerDeleted, org, sqltext.Bound(at)); err != nil {
 			return err
 		}
-		return s.Row(triggerDeletedSince, []any{sqltext.Bytes(org)}, &since)
+		return s.Row(triggerDeletedSince, []any{org}, &since)
 	})
 	return sqltext.TimeOf(since), err
 }
@@ -84,7 +84,7 @@ func isMarked(s *engine.Session, org string) error {
 
 // triggerDeleted reports whether an organization is marked.
 func triggerDeleted(s *engine.Session, org string) (deleted bool, err error) {
-	return s.Exists(triggerDeletedSince, sqltext.Bytes(org))
+	return s.Exists(triggerDeletedSince, org)
 }
 
 // removeDeleted removes some of what an organization has. If that is less than the limit,
@@ -97,7 +97,7 @@ func removeDeleted(s *engine.Session, org string, limit int) (removed int, err e
 		return 0, err
 	}
 	for _, statement := range triggerRemovals {
-		n, err := s.Exec(statement, sqltext.Bytes(org), limit-removed)
+		n, err := s.Exec(statement, org, limit-removed)
 		if removed += int(n); err != nil || removed == limit {
 			return removed, err
 		}

@@ -46,7 +46,7 @@ type versionedEvent struct {
 // readEvent reads an event of an organization in a transaction.
 func readEvent(s *engine.Session, statement, org string, id uuid.UUID) (v versionedEvent, err error) {
 	var r eventRow
-	err = s.Row(statement, []any{id, sqltext.Bytes(org)}, append([]any{&v.version}, r.to()...)...)
+	err = s.Row(statement, []any{id, org}, append([]any{&v.version}, r.to()...)...)
 	if engine.IsNoRow(err) {
 		return v, mortise.ErrNotFound
 	}
@@ -108,7 +108,7 @@ const prunedThen = " ORDER BY finished_at LIMIT $3 FOR UPDATE)" +
 	" SELECT count(*) FROM events"
 
 // jobsOfGone says which jobs are those of an event of "gone".
-const jobsOfGone = "j.id > (gone.id::text || '-')::bytea AND j.id < (gone.id::text || '.')::bytea AND j.kind = '" + trigger.JobKind + "'"
+const jobsOfGone = "j.id > gone.id::text || '-' AND j.id < gone.id::text || '.' AND j.kind = '" + trigger.JobKind + "'"
 
 // Prune implements [trigger.Pruner].
 func (t *Store) Prune(

@@ -29,12 +29,12 @@ const (
 
 // CreateKey implements [trigger.APIKeys].
 func (t *Store) CreateKey(ctx context.Context, k trigger.APIKey) error {
-	org := sqltext.Bytes(k.Organization)
+	org := k.Organization
 	return t.db.Transact(ctx, k.Organization, func(s *engine.Session) error {
 		if err := keepFromDeletion(s, k.Organization); err != nil {
 			return err
 		}
-		created, err := s.Exec(insertKey, org, k.Digest[:], k.ID, sqltext.Bytes(k.Name), sqltext.Bound(k.CreatedAt), sqltext.Stamp(k.RevokedAt), sqltext.Stamp(k.LastUsedAt))
+		created, err := s.Exec(insertKey, org, k.Digest[:], k.ID, k.Name, sqltext.Bound(k.CreatedAt), sqltext.Stamp(k.RevokedAt), sqltext.Stamp(k.LastUsedAt))
 		if err != nil || created == 1 {
 			return err
 		}
@@ -57,14 +57,14 @@ func (t *Store) KeyByDigest(ctx context.Context, digest [32]byte) (k trigger.API
 // UpdateKey implements [trigger.APIKeys].
 func (t *Store) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
 	return t.db.Transact(ctx, org, func(s *engine.Session) error {
-		k, err := engine.One(engine.Collect(s, scanKey, keyByID, id, sqltext.Bytes(org)))
+		k, err := engine.One(engine.Collect(s, scanKey, keyByID, id, org))
 		if err != nil {
 			return err
 		}
 		if err := update(&k); err != nil {
 			return err
 		}
-		_, err = s.Exec(updateKey, id, sqltext.Bytes(org), sqltext.Bytes(k.Name), sqltext.Stamp(k.RevokedAt), sqltext.Stamp(k.LastUsedAt))
+		_, err = s.Exec(updateKey, id, org, k.Name, sqltext.Stamp(k.RevokedAt), sqltext.Stamp(k.LastUsedAt))
 		return err
 	})
 }
@@ -80,7 +80,7 @@ func (t *Store) ListKeys(
 	if !behind {
 		at = sqltext.FirstTime
 	}
-	keys, err := engine.ListOf(ctx, t.db, org, scanKey, keysAfter, sqltext.Bytes(org), sqltext.Bound(at), id, limit+1)
+	keys, err := engine.ListOf(ctx, t.db, org, scanKey, keysAfter, org, sqltext.Bound(at), id, limit+1)
 	if err != nil {
 		return page, err
 	}

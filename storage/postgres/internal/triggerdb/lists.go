@@ -44,7 +44,7 @@ const (
 	listEventsSized  = pageSized + "submitted_at DESC, id DESC" + pageFrom
 
 	listEventsOfKey = listEventsSized + "SELECT " + eventColumns + " FROM @.trigger_events WHERE organization = $1 AND idempotency_key = $8" +
-		" AND status = ANY ($2::smallint[]) AND ($9::bytea IS NULL OR source = $9) AND " + listEventsBounds +
+		" AND status = ANY ($2::smallint[]) AND ($9::text IS NULL OR source = $9) AND " + listEventsBounds +
 		" AND " + triggerNotDeleted + listEventsPage
 )
 
@@ -135,15 +135,15 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 		from = sqltext.Ceil(q.From)
 	}
 	limit, most := q.Limit+1, "$6"
-	args = []any{sqltext.Bytes(org), numbers, sqltext.Upper(before), id, sqltext.Bound(from), limit, bytesOrAll(q.Bytes)}
+	args = []any{org, numbers, sqltext.Upper(before), id, sqltext.Bound(from), limit, bytesOrAll(q.Bytes)}
 	if q.IdempotencyKey != "" {
-		return listEventsOfKey, append(args, sqltext.Bytes(q.IdempotencyKey), sqltext.BytesIf(q.Source, q.Source != "")), false, nil
+		return listEventsOfKey, append(args, q.IdempotencyKey, sqltext.TextIf(q.Source, q.Source != "")), false, nil
 	}
 	if i, _ := slices.BinarySearch(listSteps, limit); i < len(listSteps) {
 		most, keep = strconv.Itoa(listSteps[i]), true
 	}
 	if q.Source != "" {
-		return listEventsOfSource + most + listEventsThen, append(args, sqltext.Bytes(q.Source)), keep, nil
+		return listEventsOfSource + most + listEventsThen, append(args, q.Source), keep, nil
 	}
 	return listEvents + most + listEventsThen, args, keep, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/engine"
-	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -46,7 +45,7 @@ func organization(s *engine.Session, org string) (trigger.Organization, error) {
 			o.Collections = append(o.Collections, trigger.Collection{ID: id.Bytes, Ready: ready.Bool})
 		}
 		return err
-	}, organizationByID, sqltext.Bytes(org))
+	}, organizationByID, org)
 	if err == nil && !found {
 		err = mortise.ErrNotFound
 	}
@@ -60,10 +59,10 @@ func (t *Store) UpdateOrganization(ctx context.Context, org string, update func(
 		if err := keepFromDeletion(s, org); err != nil {
 			return err
 		}
-		if _, err := s.Exec(addOrganization, sqltext.Bytes(org)); err != nil {
+		if _, err := s.Exec(addOrganization, org); err != nil {
 			return err
 		}
-		locked, err := s.Exec(lockOrganization, sqltext.Bytes(org))
+		locked, err := s.Exec(lockOrganization, org)
 		if err == nil && locked == 0 {
 			err = mortise.ErrDeleted
 		}
@@ -86,7 +85,7 @@ func (t *Store) UpdateOrganization(ctx context.Context, org string, update func(
 
 // writeOrganization writes an organization that the transaction has locked.
 func writeOrganization(s *engine.Session, org string, o *trigger.Organization) error {
-	if _, err := s.Exec(updateOrganization, sqltext.Bytes(org), o.SetupComplete); err != nil {
+	if _, err := s.Exec(updateOrganization, org, o.SetupComplete); err != nil {
 		return err
 	}
 	// Of two entries with one ID, either one can make the collection ready.
@@ -100,9 +99,9 @@ func writeOrganization(s *engine.Session, org string, o *trigger.Organization) e
 		places[c.ID] = len(ids)
 		ids, ready = append(ids, c.ID.String()), append(ready, c.Ready)
 	}
-	if _, err := s.Exec(dropCollections, sqltext.Bytes(org), ids); err != nil {
+	if _, err := s.Exec(dropCollections, org, ids); err != nil {
 		return err
 	}
-	_, err := s.Exec(putCollections, sqltext.Bytes(org), ids, ready)
+	_, err := s.Exec(putCollections, org, ids, ready)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/tracetext"
 	"github.com/seed-6363c74e/mortise/storage/postgres/internal/sqltext"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -47,7 +48,7 @@ func numberOf(s trigger.Status) int16 { return int16(slices.Index(statuses[:], s
 
 // eventArgs returns the values of eventColumns. They are copies.
 func eventArgs(e *trigger.Event) ([]any, error) {
-	args, err := appendProgress([]any{e.ID, sqltext.Bytes(e.Organization), sqltext.Bound(e.SubmittedAt)}, e)
+	args, err := appendProgress([]any{e.ID, e.Organization, sqltext.Bound(e.SubmittedAt)}, e)
 	return appendContent(args, e), err
 }
 
@@ -59,14 +60,14 @@ func appendProgress(args []any, e *trigger.Event) ([]any, error) {
 	}
 	var summary, data, failures, supersededBy any
 	if e.Outcome != nil {
-		summary, data = sqltext.Bytes(e.Outcome.Summary), sqltext.BytesIf(e.Outcome.Data, len(e.Outcome.Data) > 0)
+		summary, data = sqltext.Bytes(e.Outcome.Summary), sqltext.TextIf(e.Outcome.Data, len(e.Outcome.Data) > 0)
 	}
 	if len(e.Failures) > 0 {
 		text, err := json.Marshal(e.Failures)
 		if err != nil {
 			return nil, fmt.Errorf("postgres: the attempts of an event: %w", err)
 		}
-		failures = text
+		failures = string(text)
 	}
 	if e.SupersededBy != uuid.Nil {
 		supersededBy = e.SupersededBy
@@ -81,10 +82,10 @@ func appendContent(args []any, e *trigger.Event) []any {
 	if e.Collection != uuid.Nil {
 		collection = e.Collection
 	}
-	return append(args, sqltext.Bytes(e.Source), sqltext.Bytes(e.Actor), sqltext.Bytes(e.Instructions), sqltext.BytesIf(e.Context, len(e.Context) > 0), collection,
-		sqltext.BytesIf(e.IdempotencyKey, e.IdempotencyKey != ""), sqltext.BytesIf(e.BodyDigest[:], e.BodyDigest != [32]byte{}),
-		sqltext.BytesIf(sqltext.TraceText(e.Trace), e.Trace != nil),
-		sqltext.BytesIf(e.SupersedeKey, e.SupersedeKey != ""), sqltext.Stamp(e.SupersedeSince))
+	return append(args, e.Source, string(e.Actor), sqltext.Bytes(e.Instructions), sqltext.TextIf(e.Context, len(e.Context) > 0), collection,
+		sqltext.TextIf(e.IdempotencyKey, e.IdempotencyKey != ""), sqltext.BytesIf(e.BodyDigest[:], e.BodyDigest != [32]byte{}),
+		sqltext.TextIf(tracetext.Format(e.Trace), e.Trace != nil),
+		sqltext.TextIf(e.SupersedeKey, e.SupersedeKey != ""), sqltext.Stamp(e.SupersedeSince))
 }
 
 // sameContent reports whether the values of contentColumns are equal.

@@ -89,7 +89,7 @@ func (t *Store) updateTogether(
 	if l != nil {
 		statement, args = updateAndEnd[dead], jobs.HeldArgs(l)
 	}
-	if args, err = appendProgress(append(args, id, sqltext.Bytes(org), from.version), to); err != nil {
+	if args, err = appendProgress(append(args, id, org, from.version), to); err != nil {
 		return false, err
 	}
 	changed := false
@@ -129,7 +129,7 @@ var (
 // changeAndEnd changes an event, and then does something with its job if the lease still
 // holds it. from is what begins a further table.
 func changeAndEnd(end, from string) *engine.Shared {
-	types := append([]string{"bytea", "text", "bytea", "uuid"}, changeTypes...)
+	types := append([]string{"text", "text", "text", "uuid"}, changeTypes...)
 	return &engine.Shared{
 		One: "WITH changed AS (" + changeEvent(5) + " RETURNING 1), ended AS (" + end + " WHERE " + jobs.JobIsHeld +
 			" AND EXISTS (SELECT FROM changed)) SELECT 1::bigint, true FROM changed",

@@ -53,7 +53,7 @@ func newVaultEvent(e *vault.AuditEvent) (vaultEvent, error) {
 		}
 	}
 	return vaultEvent{
-		e.ID, sqltext.Bytes(e.Organization), sqltext.Bound(e.At), sqltext.Bytes(e.Kind), sqltext.Bytes(e.Actor), sqltext.Bytes(e.Vault), tokens, schema, false,
+		e.ID, e.Organization, sqltext.Bound(e.At), string(e.Kind), string(e.Actor), e.Vault, sqltext.TextIf(tokens, tokens != nil), sqltext.TextIf(schema, schema != nil), false,
 	}, nil
 }
 
@@ -84,8 +84,8 @@ func (s *Store) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	}
 	size := 0
 	for _, arg := range event {
-		if b, ok := arg.([]byte); ok {
-			size += len(b)
+		if text, is := arg.(string); is {
+			size += len(text)
 		}
 	}
 	locks := vaultLockArgs(s.db, e.Organization, e.Vault)
@@ -132,7 +132,7 @@ func vaultAuditListing(org string, q *vault.AuditQuery) (text string, args []any
 		return "", nil, err
 	}
 	where := []string{"organization = $1", "NOT EXISTS (SELECT 1 FROM @.vault_deleted_orgs WHERE organization = $1)"}
-	args = []any{sqltext.Bytes(org)}
+	args = []any{org}
 	and := func(condition string, values ...any) {
 		for _, v := range values {
 			args = append(args, v)
@@ -141,13 +141,13 @@ func vaultAuditListing(org string, q *vault.AuditQuery) (text string, args []any
 		where = append(where, condition)
 	}
 	if q.Kind != "" {
-		and("kind = ?", sqltext.Bytes(q.Kind))
+		and("kind = ?", string(q.Kind))
 	}
 	if q.Actor != "" {
-		and("actor = ?", sqltext.Bytes(q.Actor))
+		and("actor = ?", string(q.Actor))
 	}
 	if q.Vault != "" {
-		and("vault = ?", sqltext.Bytes(q.Vault))
+		and("vault = ?", q.Vault)
 	}
 	if !q.From.IsZero() {
 		and("at >= ?", sqltext.Upper(q.From))

@@ -32,7 +32,7 @@ const (
 
 // vaultOrgIsDeleted reports whether an organization was deleted.
 func vaultOrgIsDeleted(s *engine.Session, org string) (bool, error) {
-	return s.Exists(deletedVaultOrg, sqltext.Bytes(org))
+	return s.Exists(deletedVaultOrg, org)
 }
 
 // MarkDeleted implements [vault.Deletion].
@@ -47,13 +47,13 @@ func (s *Store) MarkDeleted(ctx context.Context, org string, at time.Time, a vau
 		}
 		var first pgtype.Timestamptz
 		var rest bool
-		err := q.Row(deletedVaultOrg, []any{sqltext.Bytes(org)}, &first, &rest)
+		err := q.Row(deletedVaultOrg, []any{org}, &first, &rest)
 		since = sqltext.TimeOf(first)
 		if !engine.IsNoRow(err) {
 			return err
 		}
 		since = at.UTC().Truncate(time.Microsecond)
-		if _, err := q.Exec(markVaultOrg, sqltext.Bytes(org), sqltext.Bound(at)); err != nil {
+		if _, err := q.Exec(markVaultOrg, org, sqltext.Bound(at)); err != nil {
 			return err
 		}
 		return addVaultEvent(q, event.asMark())
@@ -110,7 +110,7 @@ func (s *Store) RemoveDeleted(ctx context.Context, org string, limit int) (n int
 			return err
 		}
 		var since pgtype.Timestamptz
-		err := q.Row(deletedVaultOrg, []any{sqltext.Bytes(org)}, &since, &more)
+		err := q.Row(deletedVaultOrg, []any{org}, &since, &more)
 		if engine.IsNoRow(err) {
 			err = mortise.ErrNotFound
 		}
@@ -123,7 +123,7 @@ func (s *Store) RemoveDeleted(ctx context.Context, org string, limit int) (n int
 			return err
 		}
 		more = false
-		_, err = q.Exec(orgIsRemoved, sqltext.Bytes(org))
+		_, err = q.Exec(orgIsRemoved, org)
 		return err
 	})
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *vaultRemoval) count(rows int) {
 func (r *vaultRemoval) organization(org string) (done bool, err error) {
 	for {
 		var seq int64
-		err := r.s.Row(anyVault, []any{sqltext.Bytes(org)}, &seq)
+		err := r.s.Row(anyVault, []any{org}, &seq)
 		if engine.IsNoRow(err) {
 			break
 		}
@@ -196,7 +196,7 @@ func (r *vaultRemoval) organization(org string) (done bool, err error) {
 			return false, err
 		}
 	}
-	return r.rows(removeVaultEv, sqltext.Bytes(org))
+	return r.rows(removeVaultEv, org)
 }
 
 // vault reports whether nothing is left of a vault but its row.

@@ -4,6 +4,7 @@ import (
 	stdbytes "bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,11 +19,11 @@ import (
 )
 
 const (
-	insertScopes = "INSERT INTO @.vault_scopes (vault, name) SELECT $1, name FROM unnest($2::bytea[]) AS name ON CONFLICT DO NOTHING"
-	scopesByName = "SELECT seq, name FROM @.vault_scopes WHERE vault = $1 AND name = ANY ($2::bytea[])"
+	insertScopes = "INSERT INTO @.vault_scopes (vault, name) SELECT $1, name FROM unnest($2::text[]) AS name ON CONFLICT DO NOTHING"
+	scopesByName = "SELECT seq, name FROM @.vault_scopes WHERE vault = $1 AND name = ANY ($2::text[])"
 
 	// Rows by their tokens, deleted ones too, and fingerprints by scope, version and bytes.
-	rowsByToken        = "SELECT seq, token, scope, deterministic, sealed, ciphertext FROM @.vault_tokens WHERE vault = $1 AND token = ANY ($2::bytea[])"
+	rowsByToken        = "SELECT seq, token, scope, deterministic, sealed, ciphertext FROM @.vault_tokens WHERE vault = $1 AND token = ANY ($2::text[])"
 	rowsByFingerprints = "SELECT i.n, f.token, f.row FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) WITH ORDINALITY AS i (scope, version, fingerprint, n)" +
 		" CROSS JOIN LATERAL (SELECT token, row FROM @.vault_fingerprints" +
 		" WHERE fingerprint = i.fingerprint AND scope = i.scope AND version = i.version OFFSET 0) f"
@@ -32,10 +33,10 @@ const (
 	tokenNumbers   = "SELECT nextval('@.vault_token_numbers') FROM generate_series(1, $1)"
 	insertVaultRow = "INSERT INTO @.vault_tokens (seq, vault, token, scope, deterministic, created_at, sealed, ciphertext)" +
 		" SELECT seq, $1, token, scope, deterministic, created_at, sealed, ciphertext" +
-		" FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::boolean[], $6::timestamptz[], $7::bigint[], $8::bytea[])" +
+		" FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::boolean[], $6::timestamptz[], $7::bigint[], $8::bytea[])" +
 		" AS r (seq, token, scope, deterministic, created_at, sealed, ciphertext) ON CONFLICT DO NOTHING"
 	insertFingerprints = "INSERT INTO @.vault_fingerprints (fingerprint, scope, version, row, token)" +
-		" SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[]) ON CONFLICT DO NOTHING"
+		" SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) ON CONFLICT DO NOTHING"
 )
 
 // InsertTokens implements [vault.Tokens].
@@ -181,11 +182,7 @@ func (in *vaultInsertion) findScopes() error {
 	for i := range in.rows {
 		in.scopes[in.rows[i].Scope] = 0
 	}
-	var names [][]byte
-	for name := range in.scopes {
-		names = append(names, []byte(name))
-	}
-	slices.SortFunc(names, stdbytes.Compare)
+	names := slices.Sorted(maps.Keys(in.scopes))
 	for found := 0; found < len(names); {
 		err := in.s.Query(func(r pgx.Rows) error {
 			var seq int64
@@ -214,7 +211,7 @@ func (in *vaultInsertion) look() error {
 		err := r.Scan(&row.seq, &token, &row.scope, &row.deterministic, &row.sealed, &row.ciphertext)
 		in.stored[string(token)] = row
 		return err
-	}, rowsByToken, in.vault, byteArray(in.tokens))
+	}, rowsByToken, in.vault, in.tokens)
 	if err != nil {
 		return err
 	}
@@ -374,13 +371,14 @@ func (in *vaultInsertion) storeRows(given *fingerprintColumns) error {
 	if err != nil {
 		return err
 	}
-	var tokens, ciphertexts [][]byte
+	var tokens []string
+	var ciphertexts [][]byte
 	var scopes, sealed []int64
 	var deterministic []bool
 	var created []time.Time
 	for n, i := range in.fresh {
 		r := &in.rows[i]
-		tokens, ciphertexts = append(tokens, []byte(r.Token)), append(ciphertexts, sqltext.Bytes(r.Sealed.Ciphertext))
+		tokens, ciphertexts = append(tokens, r.Token), append(ciphertexts, sqltext.Bytes(r.Sealed.Ciphertext))
 		scopes, sealed = append(scopes, in.scopes[r.Scope]), append(sealed, int64(r.Sealed.Version))
 		deterministic, created = append(deterministic, r.Deterministic), append(created, r.CreatedAt.UTC().Truncate(time.Microsecond))
 		given.add(r, in.scopes[r.Scope], seqs[n], r.Token)
@@ -417,11 +415,12 @@ func (c *fingerprintColumns) insert(s *engine.Session) (int, error) {
 		return 0, nil
 	}
 	slices.SortStableFunc(c.all, func(a, b newFingerprint) int { return stdbytes.Compare(a.fingerprint[:], b.fingerprint[:]) })
-	var fingerprints, tokens [][]byte
+	var fingerprints [][]byte
+	var tokens []string
 	var scopes, versions, rows []int64
 	for i := range c.all {
 		f := &c.all[i]
-		fingerprints, tokens = append(fingerprints, f.fingerprint[:]), append(tokens, []byte(f.token))
+		fingerprints, tokens = append(fingerprints, f.fingerprint[:]), append(tokens, f.token)
 		scopes, versions, rows = append(scopes, f.scope), append(versions, f.version), append(rows, f.row)
 	}
 	n, err := s.Exec(insertFingerprints, fingerprints, scopes, versions, rows, tokens)

@@ -34,7 +34,7 @@ const (
 	// of a version. They stay until the transaction ends.
 	namedRows = "SELECT a.n, t.seq, t.scope, EXISTS (SELECT FROM @.vault_fingerprints f WHERE f.version = $4 AND f.row = t.seq)" +
 		namedFrom + namedOrder + " FOR SHARE OF t"
-	namedFrom = " FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) WITH ORDINALITY AS a (organization, vault, token, n)" +
+	namedFrom = " FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (organization, vault, token, n)" +
 		" JOIN @.vault_vaults v ON v.organization = a.organization AND v.id = a.vault AND v.deleted_at IS NULL" +
 		" AND NOT EXISTS (SELECT FROM @.vault_deleted_orgs d WHERE d.organization = a.organization)" +
 		" JOIN @.vault_tokens t ON t.vault = v.seq AND t.token = a.token AND t.sealed IS NOT NULL"
@@ -45,7 +45,7 @@ const (
 	// An UPDATE takes its rows in the order of its plan, so they are locked before.
 	lockNamedRows = "SELECT count(*) FROM (SELECT t.seq" + namedFrom + namedOrder + " FOR NO KEY UPDATE OF t) locked"
 	resealRows    = "UPDATE @.vault_tokens u SET (sealed, ciphertext) = (a.sealed, a.ciphertext) FROM" +
-		" unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bytea[])" +
+		" unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bytea[])" +
 		" AS a (organization, vault, token, was_sealed, was_ciphertext, sealed, ciphertext)" +
 		" JOIN @.vault_vaults v ON v.organization = a.organization AND v.id = a.vault AND v.deleted_at IS NULL" +
 		" AND NOT EXISTS (SELECT FROM @.vault_deleted_orgs d WHERE d.organization = a.organization)" +
@@ -153,10 +153,10 @@ func (s *Store) rotate(ctx context.Context, n int, retired func(knownKeys) bool,
 }
 
 // columnsOf returns the rows that are named, as columns.
-func columnsOf[T any](all []T, named func(*T) vault.RowID) (orgs, vaults, tokens [][]byte) {
+func columnsOf[T any](all []T, named func(*T) vault.RowID) (orgs, vaults, tokens []string) {
 	for i := range all {
 		id := named(&all[i])
-		orgs, vaults, tokens = append(orgs, []byte(id.Organization)), append(vaults, []byte(id.Vault)), append(tokens, []byte(id.Token))
+		orgs, vaults, tokens = append(orgs, id.Organization), append(vaults, id.Vault), append(tokens, id.Token)
 	}
 	return orgs, vaults, tokens
 }

@@ -19,7 +19,7 @@ const (
 	// were found in one scope under one version.
 	findInScope = "WITH asked AS MATERIALIZED (SELECT v.revision, s.seq AS scope FROM @.vault_vaults v" +
 		" LEFT JOIN @.vault_scopes s ON s.vault = v.seq AND s.name = $3 WHERE v.organization = $1 AND v.id = $2" + vaultIsThere + ")" +
-		" SELECT revision, NULL::bytea, NULL::bytea FROM asked UNION ALL" +
+		" SELECT revision, NULL::bytea, NULL::text FROM asked UNION ALL" +
 		" SELECT 0, fingerprint, token FROM @.vault_fingerprints" +
 		" WHERE fingerprint = ANY($5::bytea[]) AND scope = (SELECT scope FROM asked) AND version = $4"
 
@@ -28,9 +28,9 @@ const (
 	findInScopes = "WITH asked AS MATERIALIZED (SELECT v.seq, v.revision FROM @.vault_vaults v" +
 		" WHERE v.organization = $1 AND v.id = $2" + vaultIsThere + ")," +
 		" lookup AS MATERIALIZED (SELECT l.n, l.version, s.seq AS scope" +
-		" FROM unnest($3::bytea[], $4::bigint[]) WITH ORDINALITY AS l (name, version, n)" +
+		" FROM unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS l (name, version, n)" +
 		" CROSS JOIN asked JOIN @.vault_scopes s ON s.vault = asked.seq AND s.name = l.name)" +
-		" SELECT revision, NULL::bigint, NULL::bytea FROM asked UNION ALL" +
+		" SELECT revision, NULL::bigint, NULL::text FROM asked UNION ALL" +
 		" SELECT 0, i.n, f.token FROM unnest($5::bigint[], $6::bytea[]) WITH ORDINALITY AS i (lookup, fingerprint, n)" +
 		" JOIN lookup l ON l.n = i.lookup CROSS JOIN LATERAL (SELECT token FROM @.vault_fingerprints" +
 		" WHERE fingerprint = i.fingerprint AND scope = l.scope AND version = l.version OFFSET 0) f"
@@ -39,10 +39,10 @@ const (
 	// rowOfVault is a row of NULLs for the vault itself.
 	vaultRowColumns = "t.token, s.name, t.deterministic, t.sealed," +
 		" CASE WHEN octet_length(t.ciphertext) <= 2097152 THEN t.ciphertext ELSE '' END, t.created_at" // keyring.MaxCiphertext
-	rowOfVault = "SELECT NULL::bigint, NULL::bytea, NULL::bytea, NULL::boolean, NULL::bigint, NULL::bytea, NULL::timestamptz" +
+	rowOfVault = "SELECT NULL::bigint, NULL::text, NULL::text, NULL::boolean, NULL::bigint, NULL::bytea, NULL::timestamptz" +
 		" FROM @.vault_vaults v WHERE v.organization = $1 AND v.id = $2" + vaultIsThere + " UNION ALL "
 	rowsOfTokens = rowOfVault + "(SELECT a.n, " + vaultRowColumns + " FROM @.vault_vaults v" +
-		" CROSS JOIN unnest($3::bytea[]) WITH ORDINALITY AS a (token, n)" +
+		" CROSS JOIN unnest($3::text[]) WITH ORDINALITY AS a (token, n)" +
 		" CROSS JOIN LATERAL (SELECT * FROM @.vault_tokens WHERE vault = v.seq AND token = a.token AND sealed IS NOT NULL OFFSET 0) t" +
 		" JOIN @.vault_scopes s ON s.seq = t.scope WHERE v.organization = $1 AND v.id = $2" + vaultIsThere + ")"
 	rowsAfterToken = rowOfVault + "(SELECT 0, " + vaultRowColumns + " FROM @.vault_vaults v" +
@@ -66,11 +66,12 @@ func (s *Store) FindTokens(ctx context.Context, org, id string, revision int64, 
 	if len(lookups) == 1 {
 		return s.findInScope(ctx, org, id, revision, &lookups[0])
 	}
-	var names, fingerprints [][]byte
+	var names []string
+	var fingerprints [][]byte
 	var versions, of []int64
 	for i := range lookups {
 		l := &lookups[i]
-		names, versions = append(names, []byte(l.Scope)), append(versions, int64(l.Version))
+		names, versions = append(names, l.Scope), append(versions, int64(l.Version))
 		for k := range l.Fingerprints {
 			of, fingerprints = append(of, int64(i+1)), append(fingerprints, l.Fingerprints[k][:])
 		}
@@ -86,7 +87,7 @@ func (s *Store) FindTokens(ctx context.Context, org, id string, revision int64, 
 		}
 		return stored, err
 	}, func() { tokens = make([]string, len(fingerprints)) },
-		findInScopes, []byte(org), []byte(id), names, versions, of, fingerprints)
+		findInScopes, org, id, names, versions, of, fingerprints)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (s *Store) findInScope(ctx context.Context, org, id string, revision int64,
 		}
 		return stored, err
 	}, func() { found = make(map[keyring.Fingerprint]string, len(fingerprints)) },
-		findInScope, []byte(org), []byte(id), []byte(l.Scope), int64(l.Version), fingerprints)
+		findInScope, org, id, l.Scope, int64(l.Version), fingerprints)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (s *Store) found(
 func (s *Store) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
 	var rows []vault.Row
 	err := s.rows(ctx, org, id, func(n int64, r vault.Row) { rows[n-1] = r }, func() { rows = make([]vault.Row, len(tokens)) },
-		rowsOfTokens, byteArray(tokens))
+		rowsOfTokens, tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (s *Store) ListRows(
 	}
 	var rows []vault.Row
 	err = s.rows(ctx, org, id, func(_ int64, r vault.Row) { rows = append(rows, r) }, func() { rows = nil },
-		rowsAfterToken, sqltext.Bytes(token), limit+1)
+		rowsAfterToken, token, limit+1)
 	if err != nil {
 		return page, err
 	}
@@ -202,7 +203,7 @@ func (s *Store) rows(ctx context.Context, org, id string, each func(n int64, r v
 			row.Token, row.Scope, row.Deterministic, row.Sealed.Version, row.CreatedAt = string(token), string(name), *deterministic, *version, sqltext.TimeOf(created)
 			each(*n, row)
 			return nil
-		}, text, append([]any{sqltext.Bytes(org), sqltext.Bytes(id)}, args...)...)
+		}, text, append([]any{org, id}, args...)...)
 	})
 	if err == nil && !there {
 		err = mortise.ErrNotFound
@@ -222,7 +223,7 @@ func (s *Store) DeleteToken(ctx context.Context, org, id, token string, a vault.
 			return err
 		}
 		var seq int64
-		err := q.Row(buryToken, []any{sqltext.Bytes(org), sqltext.Bytes(id), sqltext.Bytes(token)}, &seq)
+		err := q.Row(buryToken, []any{org, id, token}, &seq)
 		if engine.IsNoRow(err) {
 			err = vault.ErrTokenNotFound
 		}

@@ -71,14 +71,14 @@ const (
 	updateVault     = "UPDATE @.vault_vaults SET (revision, updated_at, schema) = ($2, $3, $4) WHERE seq = $1"
 	scopesHaveValue = "SELECT EXISTS (SELECT 1 FROM @.vault_scopes s CROSS JOIN LATERAL (SELECT 1 FROM @.vault_tokens t" +
 		" WHERE t.scope = s.seq AND t.deterministic AND t.sealed IS NOT NULL LIMIT 1) t" +
-		" WHERE s.vault = $1 AND s.name = ANY($2::bytea[]))"
+		" WHERE s.vault = $1 AND s.name = ANY($2::text[]))"
 
 	firstRevision = 1
 )
 
 // Vault implements [vault.Vaults].
 func (s *Store) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
-	return engine.One(s.vaults(ctx, org, vaultByID, sqltext.Bytes(org), sqltext.Bytes(id)))
+	return engine.One(s.vaults(ctx, org, vaultByID, org, id))
 }
 
 // ListVaults implements [vault.Vaults].
@@ -89,7 +89,7 @@ func (s *Store) ListVaults(
 	if err != nil {
 		return page, err
 	}
-	vaults, err := s.vaults(ctx, org, vaultsAfter, sqltext.Bytes(org), sqltext.Bytes(id), limit+1)
+	vaults, err := s.vaults(ctx, org, vaultsAfter, org, id, limit+1)
 	if err != nil {
 		return page, err
 	}
@@ -150,7 +150,7 @@ func (s *Store) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 			case stored.known:
 				return mortise.ErrExists
 			}
-			if _, err := q.Exec(insertVault, sqltext.Bytes(v.Organization), sqltext.Bytes(v.ID), v.Revision, sqltext.Bound(v.CreatedAt), sqltext.Bound(v.UpdatedAt), schema); err != nil {
+			if _, err := q.Exec(insertVault, v.Organization, v.ID, v.Revision, sqltext.Bound(v.CreatedAt), sqltext.Bound(v.UpdatedAt), string(schema)); err != nil {
 				return err
 			}
 			return addVaultEvent(q, event)
@@ -166,13 +166,13 @@ func (s *Store) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 				return err
 			}
 			var has bool
-			if err := q.Row(scopesHaveValue, []any{stored.seq, byteArray(left)}, &has); err != nil {
+			if err := q.Row(scopesHaveValue, []any{stored.seq, left}, &has); err != nil {
 				return err
 			} else if has {
 				return vault.ErrScopeInUse
 			}
 		}
-		if _, err := q.Exec(updateVault, stored.seq, v.Revision, sqltext.Bound(v.UpdatedAt), schema); err != nil {
+		if _, err := q.Exec(updateVault, stored.seq, v.Revision, sqltext.Bound(v.UpdatedAt), string(schema)); err != nil {
 			return err
 		}
 		return addVaultEvent(q, event)
@@ -189,19 +189,10 @@ type storedVault struct {
 }
 
 func stateOf(s *engine.Session, org, id string) (v storedVault, err error) {
-	err = s.Row(vaultState, []any{sqltext.Bytes(org), sqltext.Bytes(id)}, &v.seq, &v.revision, &v.since)
+	err = s.Row(vaultState, []any{org, id}, &v.seq, &v.revision, &v.since)
 	if engine.IsNoRow(err) {
 		return storedVault{}, nil
 	}
 	v.known, v.deleted = err == nil, v.since.Valid
 	return v, err
-}
-
-// byteArray is texts as an argument that is a bytea[].
-func byteArray[S ~string | ~[]byte](texts []S) [][]byte {
-	all := make([][]byte, len(texts))
-	for i := range texts {
-		all[i] = sqltext.Bytes(texts[i])
-	}
-	return all
 }

@@ -74,8 +74,8 @@ func isUntrusted(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unsafe use of ")
 }
 
-// tables returns the names of all tables, the one of the schema first.
-func tables(ctx context.Context, c *Conn) ([]string, error) {
+// allTables returns the names of all tables, the one of the schema first.
+func allTables(ctx context.Context, c *Conn) ([]string, error) {
 	names := []string{schemaTable}
 	err := c.Query(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table'", nil, func(r *Row) error {
 		names = append(names, r.Text(0))
@@ -87,7 +87,7 @@ func tables(ctx context.Context, c *Conn) ([]string, error) {
 // now checks as much of a file of some bytes as there is time for, and returns the tables
 // that are left.
 func (k checks) now(ctx context.Context, c *Conn, size int64) (rest []string, err error) {
-	if rest, err = tables(ctx, c); err != nil {
+	if rest, err = allTables(ctx, c); err != nil {
 		return nil, err
 	}
 	if size <= k.whole {

@@ -106,7 +106,7 @@ func (c *checker) run(left []string) {
 		}
 		c.unchecked.Store(true)
 		listed := c.try(func(ctx context.Context, conn *Conn) (err error) {
-			left, err = tables(ctx, conn)
+			left, err = allTables(ctx, conn)
 			return err
 		})
 		if !listed || !c.checkAll(left) || !c.rest(afterRumour) {

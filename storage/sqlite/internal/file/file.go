@@ -18,6 +18,7 @@ import (
 // File is an open database file: connections, the group commit, reads, transactions of the
 // host's, checks and backups. It knows the scripts of the tables, and no table.
 type File struct {
+	plan   *blueprint
 	busy   time.Duration
 	finder *reader // for what an index answers at once
 	lister *reader // for what may take long, so that it does not keep the others waiting
@@ -50,6 +51,7 @@ var (
 type Options struct {
 	BusyTimeout, TxTime time.Duration // see sqlite.Options
 	SkipCheck, Adopt    bool
+	Domains             []string
 
 	Working func() bool            // whether workers of this process take work up
 	Forgets func(text string) bool // whether a statement may change what a [forgetter] remembers
@@ -103,7 +105,7 @@ func openWith(ctx context.Context, path string, o *Options, k checks) (*File, er
 	// Half the processors for the lists of one organization, and one connection for the
 	// others, see turns.
 	lists := conns/2 + 1
-	f := &File{busy: o.BusyTimeout, finder: newReader(read, conns, checker), lister: newReader(read, lists, checker),
+	f := &File{plan: of(o.Domains), busy: o.BusyTimeout, finder: newReader(read, conns, checker), lister: newReader(read, lists, checker),
 		intake: turns.New(maxIntake, maxIntake-1), checker: checker, txTime: o.TxTime, working: o.Working}
 	// From here on a reader is connected. With the last connection of all, SQLite would
 	// take down the files beside the database, and the writer drops its own whenever
@@ -163,7 +165,7 @@ func prepare(ctx context.Context, write source, o *Options) (*Conn, error) {
 		if err := checkMode(ctx, c); err != nil {
 			return err
 		}
-		return ours.prepare(ctx, c, o.Adopt)
+		return of(o.Domains).prepare(ctx, c, o.Adopt)
 	})
 	if err != nil && c != nil {
 		return nil, errors.Join(err, c.Close())

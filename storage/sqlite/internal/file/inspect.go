@@ -72,12 +72,12 @@ func inspectWith(ctx context.Context, path string, settings url.Values, o *Optio
 		case !clean && !o.SkipCheck:
 			left, err = k.now(ctx, c, s.file.Size())
 		case !clean:
-			left, err = tables(ctx, c)
+			left, err = allTables(ctx, c)
 		}
 		if err != nil {
 			return err
 		}
-		_, err = ours.check(ctx, c, o.Adopt)
+		_, err = of(o.Domains).check(ctx, c, o.Adopt)
 		return err
 	})
 	return left, err

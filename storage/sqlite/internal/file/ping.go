@@ -43,7 +43,7 @@ func (db *File) Ping(ctx context.Context) error {
 // checkTables looks whether the tables are as the scripts made them. Another process may have
 // dropped one, or put a view in its place.
 func (db *File) checkTables(ctx context.Context) error {
-	want, err := ours.objects()
+	want, err := db.plan.objects()
 	if err != nil {
 		return err
 	}

@@ -33,39 +33,65 @@ func objects(ctx context.Context, c *Conn) (found []object, err error) {
 var quoted = regexp.MustCompile(`"([a-z_]+)"`)
 
 // check refuses a file that has tables of another version or of another program, or in which
-// an object has a name from the blueprint and differs from the blueprint's object. fresh
-// reports that the file has nothing of the blueprint's: it is empty, or the host's and to be
+// an object has a name from the blueprint and differs from the blueprint's object. missing are
+// the scripts that the file has nothing of: all, if it is empty, or the host's and to be
 // adopted.
-func (b *blueprint) check(ctx context.Context, c *Conn, adopt bool) (fresh bool, err error) {
-	want, err := b.objects()
+func (b *blueprint) check(ctx context.Context, c *Conn, adopt bool) (missing []script, err error) {
+	all, err := b.objects()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	want := maps.Clone(all)
 	found, err := objects(ctx, c)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	named := func(o object) bool { return want[o.name].name != "" }
 	if !slices.ContainsFunc(found, named) {
 		if len(found) > 0 && !adopt {
-			return false, fmt.Errorf("%w: it is a database of another program; give this one a file of its own, or set Options.Adopt", ErrUnusable)
+			return nil, fmt.Errorf("%w: it is a database of another program; give this one a file of its own, or set Options.Adopt", ErrUnusable)
 		}
-		return true, nil
+		return b.scripts, nil
 	}
 	var notes []note
 	isNote := func(o object) bool { return o.kind == "table" && (o.name == scriptsTable || o.name == versionsTable) }
 	if slices.Contains(found, want[scriptsTable]) {
-		notes, err = readNotes(ctx, c)
+		if notes, err = readNotes(ctx, c); err == nil {
+			missing, err = b.missing(found, notes, want)
+		}
 	} else if !slices.ContainsFunc(found, isNote) {
 		err = inTheWay(found, want)
 	}
 	if err == nil {
-		err = b.checkNotes(notes)
+		err = b.checkNotes(notes, missing)
 	}
 	if err == nil {
 		err = compare(found, want)
 	}
-	return false, err
+	return missing, err
+}
+
+// missing returns the scripts that a file with notes has no note and no object of, and takes
+// their objects from those that are wanted.
+func (b *blueprint) missing(found []object, notes []note, want map[string]object) (missing []script, err error) {
+	for _, s := range b.scripts {
+		if slices.ContainsFunc(notes, func(n note) bool { return n.domain == s.domain }) {
+			continue
+		}
+		made, err := newBlueprint(s).objects()
+		if err != nil {
+			return nil, err
+		}
+		delete(made, scriptsTable)
+		if slices.ContainsFunc(found, func(o object) bool { return made[o.name].name != "" }) {
+			continue // without its note it is another version's
+		}
+		missing = append(missing, s)
+		for name := range made {
+			delete(want, name)
+		}
+	}
+	return missing, nil
 }
 
 // inTheWay refuses a file without notes in which something has a wanted name and is not as

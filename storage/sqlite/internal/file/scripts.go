@@ -8,11 +8,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	modernc "modernc.org/sqlite"
+
+	"github.com/seed-6363c74e/mortise/internal/tables"
 )
 
 var (
@@ -29,12 +32,15 @@ var (
 )
 
 // ours are the tables of this package.
-var ours = newBlueprint(script{"trigger", triggerScript}, script{"vault", vaultScript}, script{"authmgmt", authmgmtScript},
-	script{"audiosearch", audiosearchScript}, script{"jobs", jobsScript})
+var ours = newBlueprint(scriptOf("trigger", triggerScript), scriptOf("vault", vaultScript), scriptOf("authmgmt", authmgmtScript),
+	scriptOf("audiosearch", audiosearchScript), scriptOf("jobs", jobsScript))
 
 // script makes the tables of a domain, or of the queue. Until the first release scripts are
 // edited in place: a file is opened only by a program with the scripts that made it.
 type script struct{ domain, text string }
+
+// scriptOf adds the views of a domain to the script of its tables.
+func scriptOf(domain, text string) script { return script{domain, text + tables.Of(domain, &dialect)} }
 
 // digest is SHA-256 of the text, in hex.
 func (s script) digest() string {
@@ -64,9 +70,29 @@ func program() string {
 	return cmp.Or(info.Main.Path, info.Path) + " " + cmp.Or(info.Main.Version, "(devel)")
 }
 
+// of returns what the scripts of domains make, and the script of the queue. None are all.
+func of(domains []string) *blueprint {
+	if len(domains) == 0 || len(domains) >= len(tables.Domains()) {
+		return ours
+	}
+	var chosen []script
+	var others []string
+	for _, s := range ours.scripts {
+		if s.domain == "jobs" || slices.Contains(domains, s.domain) {
+			chosen = append(chosen, s)
+		} else {
+			others = append(others, s.domain)
+		}
+	}
+	b := newBlueprint(chosen...)
+	b.others = others
+	return b
+}
+
 // blueprint is what a set of scripts makes.
 type blueprint struct {
 	scripts []script
+	others  []string                          // domains that the file may have beside them
 	objects func() (map[string]object, error) // by name; made at the first call
 }
 
@@ -88,7 +114,7 @@ func (b *blueprint) build() (map[string]object, error) {
 	}
 	c := &Conn{conn: opened, stmts: make(map[string]prepared)}
 	defer func() { _ = c.Close() }()
-	if err := b.run(unbounded, c); err != nil {
+	if err := run(unbounded, c, b.scripts); err != nil {
 		return nil, err
 	}
 	found, err := objects(unbounded, c)
@@ -102,13 +128,13 @@ func (b *blueprint) build() (map[string]object, error) {
 	return all, nil
 }
 
-// run makes all tables, and notes the scripts.
-func (b *blueprint) run(ctx context.Context, c *Conn) error {
-	if _, err := c.Exec(ctx, makeScriptsTable); err != nil {
+// run makes the tables of scripts, and notes the scripts.
+func run(ctx context.Context, c *Conn, scripts []script) error {
+	if _, err := c.Exec(ctx, strings.Replace(makeScriptsTable, "TABLE", "TABLE IF NOT EXISTS", 1)); err != nil {
 		return err
 	}
 	at := time.Now().UTC().Format(time.RFC3339)
-	for _, s := range b.scripts {
+	for _, s := range scripts {
 		if _, err := c.Exec(ctx, s.text); err != nil {
 			return fmt.Errorf("make the tables of %s: %w", s.domain, err)
 		}
@@ -119,8 +145,8 @@ func (b *blueprint) run(ctx context.Context, c *Conn) error {
 	return nil
 }
 
-// prepare makes the tables in a file that has none of them, and checks them in any other, all
-// in one transaction: of two processes that open a new file at once one does the work, and
+// prepare makes the tables that a file lacks, and checks those that it has, all in one
+// transaction: of two processes that open a new file at once one does the work, and
 // the other finds it done.
 func (b *blueprint) prepare(ctx context.Context, c *Conn, adopt bool) (err error) {
 	if _, err := c.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -131,12 +157,12 @@ func (b *blueprint) prepare(ctx context.Context, c *Conn, adopt bool) (err error
 			_, _ = c.Exec(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
-	fresh, err := b.check(ctx, c, adopt)
+	missing, err := b.check(ctx, c, adopt)
 	if err != nil {
 		return err
 	}
-	if fresh {
-		err = b.run(ctx, c)
+	if len(missing) > 0 {
+		err = run(ctx, c, missing)
 	} else {
 		// BEGIN IMMEDIATE on a read-only file succeeds, as a transaction that cannot write.
 		// This changes nothing, but has to be allowed to.
@@ -154,12 +180,15 @@ type note struct{ domain, digest, program, madeAt string }
 
 // checkNotes refuses tables that other scripts have made, or scripts that this program does
 // not know.
-func (b *blueprint) checkNotes(notes []note) error {
+func (b *blueprint) checkNotes(notes []note, missing []script) error {
 	left := make(map[string]note)
 	for _, n := range notes {
 		left[n.domain] = n
 	}
 	for _, s := range b.scripts {
+		if slices.Contains(missing, s) {
+			continue
+		}
 		n := left[s.domain]
 		if n.digest != s.digest() {
 			n.domain = s.domain // which it lacks if there is no note
@@ -168,7 +197,7 @@ func (b *blueprint) checkNotes(notes []note) error {
 		delete(left, s.domain)
 	}
 	for _, n := range notes {
-		if _, unknown := left[n.domain]; unknown {
+		if _, unknown := left[n.domain]; unknown && !slices.Contains(b.others, n.domain) {
 			return n.refusal()
 		}
 	}

@@ -167,7 +167,7 @@ func TestKilledInTheScripts(t *testing.T) {
 		_, err := conn.Exec(t.Context(), statement)
 		require.NoError(t, err)
 	}
-	require.NoError(t, ours.run(t.Context(), conn))
+	require.NoError(t, run(t.Context(), conn, ours.scripts))
 	for _, suffix := range []string{"", "-wal"} { // as they are at this moment
 		data, err := os.ReadFile(path + suffix)
 		require.NoError(t, err)

@@ -10,42 +10,42 @@
 -- say organization || '' = ..., and the primary keys begin with the ID.
 
 CREATE TABLE authmgmt_clients (
-	organization bytea       NOT NULL,
-	id           bytea       NOT NULL,
-	name         bytea       NOT NULL,
-	roles        bytea       NOT NULL,
-	created_at   timestamptz NOT NULL,
+	organization text COLLATE "C" NOT NULL,
+	id           text COLLATE "C" NOT NULL,
+	name         text COLLATE "C" NOT NULL,
+	roles        text             NOT NULL,
+	created_at   timestamptz      NOT NULL,
 	updated_at   timestamptz,
-	deleted_at   timestamptz, -- set: a tombstone, which keeps the ID from being given again
+	deleted_at   timestamptz,      -- set: a tombstone, which keeps the ID from being given again
 	PRIMARY KEY (id, organization)
 );
 
 CREATE INDEX authmgmt_clients_listing ON authmgmt_clients (organization, created_at, id) WHERE deleted_at IS NULL;
 
 CREATE TABLE authmgmt_secrets (
-	digest       bytea       NOT NULL PRIMARY KEY,
-	id           uuid        NOT NULL,
-	organization bytea       NOT NULL,
-	client       bytea       NOT NULL,
-	position     integer     NOT NULL, -- among the client's secrets, from 0
-	created_at   timestamptz NOT NULL,
-	last_used_at timestamptz,          -- NULL: never
-	expires_at   timestamptz,          -- NULL: never
+	digest       bytea            NOT NULL PRIMARY KEY,
+	id           uuid             NOT NULL,
+	organization text COLLATE "C" NOT NULL,
+	client       text COLLATE "C" NOT NULL,
+	position     integer          NOT NULL, -- among the client's secrets, from 0
+	created_at   timestamptz      NOT NULL,
+	last_used_at timestamptz,      -- NULL: never
+	expires_at   timestamptz,      -- NULL: never
 	FOREIGN KEY (organization, client) REFERENCES authmgmt_clients (organization, id)
 );
 
 CREATE INDEX authmgmt_secrets_client ON authmgmt_secrets (organization, client, position);
 
 CREATE TABLE authmgmt_tokens (
-	digest       bytea       NOT NULL PRIMARY KEY,
-	id           uuid        NOT NULL UNIQUE,
-	organization bytea       NOT NULL,
-	subject      bytea       NOT NULL,
-	client       bytea,                -- NULL: it stands for itself
-	secret       bytea REFERENCES authmgmt_secrets (digest) ON DELETE CASCADE, -- that it was got with; NULL: it is no client's
-	roles        bytea,                -- NULL: the client's
-	created_at   timestamptz NOT NULL,
-	expires_at   timestamptz,          -- NULL: never
+	digest       bytea            NOT NULL PRIMARY KEY,
+	id           uuid             NOT NULL UNIQUE,
+	organization text COLLATE "C" NOT NULL,
+	subject      text COLLATE "C" NOT NULL,
+	client       text COLLATE "C", -- NULL: it stands for itself
+	secret       bytea            REFERENCES authmgmt_secrets (digest) ON DELETE CASCADE, -- that it was got with; NULL: it is no client's
+	roles        text,             -- NULL: the client's
+	created_at   timestamptz      NOT NULL,
+	expires_at   timestamptz,      -- NULL: never
 	revoked_at   timestamptz,
 	CHECK ((client IS NULL) = (secret IS NULL) AND (client IS NULL) = (roles IS NOT NULL))
 );
@@ -59,26 +59,26 @@ CREATE INDEX authmgmt_tokens_secret ON authmgmt_tokens (secret) WHERE secret IS 
 CREATE INDEX authmgmt_tokens_expiry ON authmgmt_tokens (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE authmgmt_invitations (
-	organization   bytea       NOT NULL,
-	id             bytea       NOT NULL,
-	inviter        bytea       NOT NULL,
-	invited_by     bytea       NOT NULL,
-	email          bytea       NOT NULL,
-	email_key      bytea       NOT NULL, -- as addresses are compared
-	name           bytea       NOT NULL,
-	roles          bytea       NOT NULL,
-	generation     bigint      NOT NULL,
-	created_at     timestamptz NOT NULL,
-	lifetime       bigint      NOT NULL, -- microseconds
+	organization   text COLLATE "C" NOT NULL,
+	id             text COLLATE "C" NOT NULL,
+	inviter        text COLLATE "C" NOT NULL,
+	invited_by     text COLLATE "C" NOT NULL,
+	email          text COLLATE "C" NOT NULL,
+	email_key      text COLLATE "C" NOT NULL, -- as addresses are compared
+	name           text COLLATE "C" NOT NULL,
+	roles          text             NOT NULL,
+	generation     bigint           NOT NULL,
+	created_at     timestamptz      NOT NULL,
+	lifetime       bigint           NOT NULL, -- microseconds
 	expires_at     timestamptz,
 	cancelled_at   timestamptz,
 	accepted_at    timestamptz,
-	accepted_by    bytea       NOT NULL,
+	accepted_by    text COLLATE "C" NOT NULL,
 	granted_at     timestamptz,
-	grant_due      timestamptz NOT NULL, -- here the zero time is the first of the year 1
-	grant_attempts bigint      NOT NULL,
-	awaits_person  boolean     NOT NULL,
-	ended_at       timestamptz,          -- when it was granted or cancelled, or expires; NULL: accepted, and not granted yet
+	grant_due      timestamptz      NOT NULL, -- here the zero time is the first of the year 1
+	grant_attempts bigint           NOT NULL,
+	awaits_person  boolean          NOT NULL,
+	ended_at       timestamptz,      -- when it was granted or cancelled, or expires; NULL: accepted, and not granted yet
 	PRIMARY KEY (id, organization)
 );
 
@@ -105,15 +105,15 @@ CREATE INDEX authmgmt_invitations_due ON authmgmt_invitations (grant_due, organi
 CREATE INDEX authmgmt_invitations_ended ON authmgmt_invitations (ended_at) WHERE ended_at IS NOT NULL;
 
 CREATE TABLE authmgmt_audit (
-	seq          bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	id           uuid        NOT NULL,
-	organization bytea       NOT NULL,
-	at           timestamptz NOT NULL,
-	kind         bytea       NOT NULL,
-	actor        bytea       NOT NULL,
-	target       bytea       NOT NULL,
-	before       bytea, -- JSON; NULL: it was not there
-	after        bytea  -- JSON; NULL: it is not there any more
+	seq          bigint           GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id           uuid             NOT NULL,
+	organization text COLLATE "C" NOT NULL,
+	at           timestamptz      NOT NULL,
+	kind         text COLLATE "C" NOT NULL,
+	actor        text COLLATE "C" NOT NULL,
+	target       text COLLATE "C" NOT NULL,
+	before       text,             -- JSON; NULL: it was not there
+	after        text              -- JSON; NULL: it is not there any more
 );
 
 -- The trail, newest first.
@@ -126,8 +126,8 @@ CREATE INDEX authmgmt_audit_target ON authmgmt_audit (organization, target, at, 
 CREATE INDEX authmgmt_audit_time ON authmgmt_audit (at);
 
 CREATE TABLE authmgmt_organizations (
-	id   bytea   NOT NULL PRIMARY KEY,
-	rbac boolean NOT NULL -- has role-based access control
+	id   text COLLATE "C" NOT NULL PRIMARY KEY,
+	rbac boolean          NOT NULL -- has role-based access control
 );
 
 -- Which keys the invitations' links are computed from, as values that say nothing else
@@ -139,7 +139,7 @@ CREATE TABLE authmgmt_key_check (
 
 -- Organizations that were deleted. A row stays for good: the ID is not given again.
 CREATE TABLE authmgmt_deleted (
-	organization bytea       NOT NULL PRIMARY KEY,
-	at           timestamptz NOT NULL, -- when it was first deleted
-	event        bigint                -- seq of the event in the trail that says by whom; NULL: there is none
+	organization text COLLATE "C" NOT NULL PRIMARY KEY,
+	at           timestamptz      NOT NULL, -- when it was first deleted
+	event        bigint            -- seq of the event in the trail that says by whom; NULL: there is none
 );
