@@ -24,12 +24,14 @@ func TestJobCheck(t *testing.T) {
 		"dot in the kind":       {func(j *mortise.Job) { j.Kind = "a.b" }, "kind"},
 
 		"longest organization":      {func(j *mortise.Job) { j.Organization = long[:255] }, ""},
-		"any bytes as organization": {func(j *mortise.Job) { j.Organization = "\x00\xff /" }, ""},
+		"any text as organization":  {func(j *mortise.Job) { j.Organization = "=\x01\u00e4 /" }, ""},
+		"zero byte in organization": {func(j *mortise.Job) { j.Organization = "a\x00" }, "organization"},
+		"no UTF-8 as organization":  {func(j *mortise.Job) { j.Organization = "\xff" }, "organization"},
 		"no organization":           {func(j *mortise.Job) { j.Organization = "" }, "organization"},
 		"long organization":         {func(j *mortise.Job) { j.Organization = long }, "organization"},
 		"umlaut over the limit": {func(j *mortise.Job) {
 			j.Organization = long[:254] + "\u00e4"
-		}, "256"},
+		}, "255"},
 
 		"every letter of IDs": {func(j *mortise.Job) { j.ID = "AZ-az_09" }, ""},
 		"longest ID":          {func(j *mortise.Job) { j.ID = long[:255] }, ""},

@@ -73,7 +73,7 @@ var classRules = []rule{
 			for i, class := range exactClasses {
 				require.Equal(t, []uint16{uint16(100 + i)}, s.found(t, modelX, class, "v"), "class %q", class)
 			}
-			for _, class := range []sound.Class{"dOG", "Dog  ", "Dog\x00", "D", "%", "_og", "0", "0074", "NULL", "n"} {
+			for _, class := range []sound.Class{"dOG", "Dog  ", "Dog\x01", "D", "%", "_og", "0", "0074", "NULL", "n"} {
 				require.Empty(t, s.found(t, modelX, class, "v"), "class %q", class)
 			}
 		}},

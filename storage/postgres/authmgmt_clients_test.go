@@ -164,7 +164,7 @@ func TestUpdateClientOrder(t *testing.T) {
 	_, err := pool.Exec(ctx, `
 CREATE TABLE updates (seq int GENERATED ALWAYS AS IDENTITY, tx xid8 DEFAULT pg_current_xact_id(), id text);
 CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
-	BEGIN INSERT INTO public.updates (id) VALUES (encode(NEW.id, 'escape')); RETURN NEW; END $$;
+	BEGIN INSERT INTO public.updates (id) VALUES (NEW.id); RETURN NEW; END $$;
 CREATE TRIGGER note BEFORE UPDATE ON mortise.authmgmt_clients FOR EACH ROW EXECUTE FUNCTION note()`)
 	require.NoError(t, err)
 	t.Cleanup(func() { // the database is given to others

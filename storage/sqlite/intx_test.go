@@ -40,7 +40,9 @@ func TestSuitesInTx(t *testing.T) {
 	t.Parallel()
 	t.Run("trigger", func(t *testing.T) {
 		t.Parallel()
-		triggertest.Run(t, triggers(callsInTx))
+		h := triggers(callsInTx)
+		h.Skip = map[string]string{"transactor/commits": "it looks from outside of an open transaction, and waits here for a second one until the first is rolled back"}
+		triggertest.Run(t, h)
 	})
 	t.Run("vault", func(t *testing.T) {
 		t.Parallel()

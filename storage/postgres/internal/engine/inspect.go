@@ -18,7 +18,7 @@ import (
 
 // expected describes a schema that Migrate has just made, in sorted lines such as
 //
-//	table trigger_deleted: column organization bytea NOT NULL
+//	table trigger_deleted: column organization text COLLATE C NOT NULL
 //
 // TestExpectedTables writes the file.
 var expected = func() []string {

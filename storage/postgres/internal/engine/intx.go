@@ -31,9 +31,6 @@ var errNested = errors.New("postgres: Transact within a transaction of InTx: use
 // TransactHost calls do in a transaction as if that was the host's. It is called again as the
 // do of Transact.
 func (db *DB) TransactHost(ctx context.Context, org string, do func(ctx context.Context) error) error {
-	if db.hosted != nil {
-		return db.hosted(ctx, do)
-	}
 	if IsInTx(ctx) {
 		return errNested
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -74,7 +75,9 @@ func column(is string, rows [][]any, i int) any {
 	case "text":
 		column := make([]pgtype.Text, len(rows))
 		for n, row := range rows {
-			column[n].String, column[n].Valid = row[i].(string)
+			if column[n].String, column[n].Valid = row[i].(string); !column[n].Valid && row[i] != nil {
+				panic(fmt.Sprintf("postgres: a text is a %T", row[i]))
+			}
 		}
 		return column
 	case "smallint":
@@ -100,7 +103,11 @@ func column(is string, rows [][]any, i int) any {
 func columnOf[T any](rows [][]any, i int) []T {
 	column := make([]T, len(rows))
 	for n, row := range rows {
-		column[n], _ = row[i].(T)
+		v, is := row[i].(T)
+		if !is && row[i] != nil {
+			panic(fmt.Sprintf("postgres: an argument is a %T", row[i]))
+		}
+		column[n] = v
 	}
 	return column
 }

@@ -118,7 +118,7 @@ var (
 )
 
 var (
-	changeTypes   = strings.Fields("uuid bytea bigint " + progressTypes)
+	changeTypes   = strings.Fields("uuid text bigint " + progressTypes)
 	changeColumns = "id, organization, version, " + progressColumns
 
 	changeEvents = "UPDATE @.trigger_events SET version = trigger_events.version + 1, " + assignFrom("r", progressColumns) + " FROM r" +
