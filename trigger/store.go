@@ -20,11 +20,11 @@ import (
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what
 // it returns. Times keep microseconds. Strings and raw JSON are UTF-8, keep every byte, and
-// are compared as bytes; instructions, errors and summaries may hold U+0000. Organizations, sources and idempotency keys have
-// at most 255 bytes, all of which count. An event's ID is unique across organizations.
-// An unknown event, and an event of another organization, is [mortise.ErrNotFound]. Any
-// error but the sentinels of this package and of package mortise means "unavailable": the
-// caller may try again.
+// are compared as bytes; instructions, errors and summaries may hold U+0000. Organizations,
+// sources and idempotency keys have at most 255 bytes, all of which count. An event's ID is
+// unique across organizations. An unknown event, and an event of another organization, is
+// [mortise.ErrNotFound]. Any error but the sentinels of this package and of package mortise
+// means "unavailable": the caller may try again.
 type Store interface {
 	// CreateEvent stores e, unless the organization has an event with the same ID, or
 	// one with the same idempotency key submitted at or after keySince: then it returns

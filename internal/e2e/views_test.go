@@ -149,7 +149,8 @@ const (
 	aDay    = "1796025600123000" // 2026-11-30 08:00:00.123, in microseconds
 )
 
-// viewedRows are one row or more for each view, and one of the organization "gone", which was deleted.
+// viewedRows are one row or more for each view, and one of the organization "gone", which was
+// deleted.
 var viewedRows = []string{
 	"INSERT INTO trigger_events (id, organization, status, source, instructions, context, submitted_at, finished_at, due_at, attempts, last_error, generation, submitted_by, failures)" +
 		" VALUES (" + otherID + ", 'acme', 3, 'ci', CAST(x'6e756c2000205c303030205c753030303020c3a9' AS TEXT)," +

@@ -2,6 +2,7 @@ package gold
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +192,31 @@ func TestMatrix(t *testing.T) {
 			slices.Sort(mounted)
 			slices.Sort(asked)
 			assert.Equal(t, mounted, slices.Compact(asked), "every operation has a row")
+		})
+	}
+}
+
+// TestNamesThatAreNone: whatever part of a path or value of a query is U+0000, or no UTF-8, no
+// operation fails because of it, on no storage.
+func TestNamesThatAreNone(t *testing.T) {
+	part := regexp.MustCompile(`[^/?&=]+`)
+	for _, s := range storages {
+		t.Run(s.name, func(t *testing.T) {
+			r := newMatrixRig(t, s.open(t))
+			for _, row := range matrixRows {
+				method, path, body := row.request(r)
+				if method == "GET" {
+					path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "source=x&idempotency_key=x&status=x&cursor=x&inviter=x&actor=x"
+				}
+				for _, at := range part.FindAllStringIndex(path, -1) {
+					for _, none := range []string{"%00", "%FF", "a%00"} {
+						odd := path[:at[0]] + none + path[at[1]:]
+						for _, caller := range []string{"full", "key"} {
+							assert.Less(t, r.send(caller, method, odd, body), 500, "%s %s", method, odd)
+						}
+					}
+				}
+			}
 		})
 	}
 }

@@ -146,8 +146,9 @@ type made struct {
 	At                      time.Time
 }
 
-// inspect returns the scripts of domains, and of the queue, whose tables a schema lacks. It returns ErrUnusable if something
-// has an expected name and is not as the scripts of this program made it.
+// inspect returns the scripts of domains, and of the queue, whose tables a schema lacks. It
+// returns ErrUnusable if something has an expected name and is not as the scripts of this
+// program made it.
 func inspect(ctx context.Context, q querier, schema string, of []string) (missing []script, err error) {
 	var names []string
 	for _, line := range expected {
