@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/failure"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/pages"
 )
 
@@ -78,7 +79,7 @@ func (s *Service) listInvitations(
 	ctx context.Context, org string, pendingAt time.Time, inviter string, after mortise.Cursor, limit int,
 ) (mortise.Page[Invitation], error) {
 	return list("list invitations", after, limit, pages.ByName, func(limit int) (mortise.Page[Invitation], error) {
-		return s.store.ListInvitations(ctx, org, pendingAt, inviter, after, limit)
+		return s.store.ListInvitations(ctx, org, pendingAt, name.Clean(inviter), after, limit)
 	})
 }
 
@@ -98,7 +99,7 @@ func (s *Service) CountTokens(ctx context.Context, org string) (int, error) {
 // CountInvitations returns how many invitations ListInvitations lists: the pending ones of
 // an inviter, or of all for "".
 func (s *Service) CountInvitations(ctx context.Context, org, inviter string) (int, error) {
-	n, err := s.store.CountInvitations(ctx, org, s.now(), inviter, math.MaxInt32)
+	n, err := s.store.CountInvitations(ctx, org, s.now(), name.Clean(inviter), math.MaxInt32)
 	return n.N, unavailable("count invitations", err)
 }
 

@@ -24,17 +24,19 @@ func (e within) Unwrap() error { return e.err }
 func (w *Worker) updateAndApply(
 	ctx context.Context, e *Event, change func(ctx context.Context) error, wanted func() bool, apply func(ctx context.Context) error,
 ) error {
+	var failed error // of the latest call of apply, whatever the store makes of it
 	err := w.tx.Transact(ctx, e.Organization, func(ctx context.Context) error {
+		failed = nil
 		if err := change(ctx); err != nil || !wanted() {
 			return err
 		}
-		if err := w.apply(ctx, e, apply); err != nil {
-			return within{&applyError{err}}
+		if failed = w.apply(ctx, e, apply); failed != nil {
+			return within{&applyError{failed}}
 		}
 		return nil
 	})
-	if failed := (within{}); errors.As(err, &failed) {
-		return failed.applyError
+	if err != nil && failed != nil {
+		return &applyError{failed}
 	}
 	return failure.Unavailable("end event", err, errObsolete, errNotNewest)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -388,4 +389,36 @@ func TestBulkInTx(t *testing.T) {
 	counts, err := s.Counts(t.Context(), "acme")
 	require.NoError(t, err)
 	assert.Equal(t, events, counts.Cancelled.N)
+}
+
+// TestErrorsOfTheHost: an error of a host's statement, or of an update function, stays what it is,
+// though the same error of our own statements says that a name is none.
+func TestErrorsOfTheHost(t *testing.T) {
+	t.Parallel()
+	ctx, d := t.Context(), newDatabase(t)
+	store := d.open(t, nil).Trigger().Store
+	e := trigger.Event{ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: time.Now()}
+	_, _, err := store.CreateEvent(ctx, e, time.Time{})
+	require.NoError(t, err)
+	none := &pgconn.PgError{Code: "22021", Message: "the host's", SeverityUnlocalized: "ERROR"}
+	for name, call := range map[string]func() error{
+		"its statement": func() error {
+			return store.(mortise.Transactor).Transact(ctx, "acme", func(ctx context.Context) error {
+				tx, _ := postgres.HostTx(ctx)
+				_, err := tx.Exec(ctx, "SELECT $1::text", "a\x00b")
+				return err
+			})
+		},
+		"its update function": func() error {
+			return store.UpdateEvent(ctx, "acme", e.ID, func(*trigger.Event) error { return none })
+		},
+	} {
+		var pg *pgconn.PgError
+		err := call()
+		require.ErrorAs(t, err, &pg, name)
+		require.Equal(t, "22021", pg.Code, name)
+		require.NotErrorIs(t, err, mortise.ErrNotFound, name)
+	}
+	_, err = store.Event(ctx, "ac\x00me", e.ID)
+	require.ErrorIs(t, err, mortise.ErrNotFound)
 }

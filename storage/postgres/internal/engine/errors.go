@@ -26,7 +26,8 @@ func code(err error) string {
 }
 
 // asName makes the error of a text that PostgreSQL cannot hold ErrNotFound: the services see to
-// it that whatever is stored is UTF-8 without U+0000, so no row has such a name.
+// it that whatever is stored is UTF-8 without U+0000, so no row has such a name. It is for errors
+// of our own statements: those of a host's in the same transaction are the host's.
 func asName(err error) error {
 	if code(err) == "22021" { // character_not_in_repertoire
 		return mortise.ErrNotFound

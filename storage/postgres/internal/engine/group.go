@@ -178,7 +178,11 @@ func (db *DB) WithJob(ctx context.Context, org string, bytes int, j *mortise.Job
 }
 
 func (g *group) together(ctx context.Context, o *op) (err error) {
-	defer func() { err = asName(err) }()
+	defer func() {
+		if o.job == nil { // which is for a queue of the host's, with errors of its own
+			err = asName(err)
+		}
+	}()
 	db := g.db
 	if err := ctx.Err(); err != nil {
 		return err

@@ -47,19 +47,19 @@ func (db *DB) sql(text string) string {
 // Exec runs a statement and returns how many rows it changed.
 func (s *Session) Exec(text string, args ...any) (changed int64, err error) {
 	tag, err := s.q.Exec(s.ctx, s.db.sql(text), args...)
-	return tag.RowsAffected(), err
+	return tag.RowsAffected(), asName(err)
 }
 
 // Row reads one row, or returns pgx.ErrNoRows.
 func (s *Session) Row(text string, args []any, to ...any) error {
-	return s.q.QueryRow(s.ctx, s.db.sql(text), args...).Scan(to...)
+	return asName(s.q.QueryRow(s.ctx, s.db.sql(text), args...).Scan(to...))
 }
 
 // Query calls each for every row. What it scans as bytes stays valid.
 func (s *Session) Query(each func(pgx.Rows) error, text string, args ...any) error {
 	rows, err := s.q.Query(s.ctx, s.db.sql(text), args...)
 	if err != nil {
-		return err
+		return asName(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -67,7 +67,7 @@ func (s *Session) Query(each func(pgx.Rows) error, text string, args ...any) err
 			return err
 		}
 	}
-	return rows.Err()
+	return asName(rows.Err())
 }
 
 // Seek is query for a statement that looks for so many rows that it would take seconds by a
@@ -159,7 +159,7 @@ func (q *Queued) Query(each func(pgx.Rows) error, text string, args ...any) {
 }
 
 // Send returns the first error of the statements, or of what reads their rows.
-func (q *Queued) Send() error { return q.s.q.SendBatch(q.s.ctx, &q.Batch).Close() }
+func (q *Queued) Send() error { return asName(q.s.q.SendBatch(q.s.ctx, &q.Batch).Close()) }
 
 // OnCommit has f called when Transact has committed, and not at all if it has not. In a
 // transaction of the host's it is not called either.
@@ -221,8 +221,7 @@ func (db *DB) Snapshot(ctx context.Context, org string, do func(*Session) error)
 }
 
 // call makes attempts on a connection, or calls do within the host's transaction.
-func (db *DB) call(ctx context.Context, org string, do func(*Session) error, attempt func(*Session) (committing bool, err error)) (err error) {
-	defer func() { err = asName(err) }()
+func (db *DB) call(ctx context.Context, org string, do func(*Session) error, attempt func(*Session) (committing bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

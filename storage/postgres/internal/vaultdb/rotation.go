@@ -39,7 +39,7 @@ const (
 		" AND NOT EXISTS (SELECT FROM @.vault_deleted_orgs d WHERE d.organization = a.organization)" +
 		" JOIN @.vault_tokens t ON t.vault = v.seq AND t.token = a.token AND t.sealed IS NOT NULL"
 	// namedOrder is the order in which calls lock rows of tokens that are stored, see vault.go.
-	namedOrder          = " ORDER BY a.organization, a.vault, a.token"
+	namedOrder          = ` ORDER BY a.organization COLLATE "C", a.vault COLLATE "C", a.token COLLATE "C"`
 	rowsWithFingerprint = "SELECT row FROM @.vault_fingerprints WHERE version = $1 AND row = ANY ($2::bigint[])"
 
 	// An UPDATE takes its rows in the order of its plan, so they are locked before.
