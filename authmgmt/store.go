@@ -18,9 +18,9 @@ import (
 // or of package mortise.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what
-// it returns. Times keep microseconds and are UTC. Strings are UTF-8 without U+0000, keep
-// every byte, those of roles too, and are compared as bytes. The order of roles and secrets
-// is kept; no roles come back as none.
+// it returns. Times keep microseconds and are UTC. Strings, the strings of roles included,
+// are UTF-8 without U+0000, keep every byte, and are compared as bytes. The order of roles
+// and secrets is kept; no roles come back as none.
 // What is unknown, and what belongs to another organization, is [mortise.ErrNotFound].
 // Any error but the sentinels of this package and of package mortise means
 // "unavailable": the caller may try again.

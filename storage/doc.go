@@ -103,8 +103,8 @@
 // understands JSON changes it, so store JSON as text. Names (organizations, IDs, sources,
 // keys, actors, classes) hold no U+0000. Free texts may, and many text types refuse it, so
 // store as bytes: instructions, errors, summaries of outcomes, problems of scorings, messages
-// of runs. Fingerprints and ciphertexts are bytes anyway: neither stands in an error or a log
-// line. Compare names as bytes too: a collation that folds case or ignores trailing spaces
+// of runs. Fingerprints and ciphertexts are bytes anyway: no error or log line has
+// one. Compare names as bytes too: a collation that folds case or ignores trailing spaces
 // lets one organization read another one's events. IDs are ordered as 16 bytes.
 //
 // # Copies and concurrency

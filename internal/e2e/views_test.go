@@ -14,7 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/tables"
 )
 
-// testViews: a copy in PostgreSQL shows in its views what the file of SQLite shows in its own,
+// testViews: the views of a copy in PostgreSQL have the rows of the views of its SQLite file,
 // column by column, and both answer the questions of docs/views.md, though some texts hold U+0000,
 // escapes of U+0000, and halves of surrogate pairs.
 func testViews(t *testing.T, c *sqliteCopy) {
@@ -55,7 +55,7 @@ func testViews(t *testing.T, c *sqliteCopy) {
 	}
 }
 
-// TestViewsInDocs: docs/views.md lists each view, with its columns and what they are.
+// TestViewsInDocs: docs/views.md lists each view, with its columns and their kinds.
 func TestViewsInDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/views.md")
 	require.NoError(t, err)

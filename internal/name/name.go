@@ -25,8 +25,8 @@ func Problem(name string) string {
 	return ""
 }
 
-// Clean makes a name of a text of the host's, which may be anything: whoever calls a service is
-// kept in its trails by it. What a name cannot hold is U+FFFD there.
+// Clean makes a name of a text of the host's, which may be anything: the actor of a call, say,
+// which is kept in trails. Bytes that a name cannot hold become U+FFFD.
 func Clean[T ~string](text T) T {
 	return T(Cut(strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")))
 }

@@ -1,7 +1,6 @@
-// Package tables has what storage/sqlite and storage/postgres say alike of their tables: which
-// domains there are, and the views that people read. Both make the views of one definition, so
-// they have the same columns in the same order, which docs/views.md lists. The tables may change
-// with any version, and the views are what stays.
+// Package tables has the names of the domains, and the definition of the views that people read,
+// for storage/sqlite and storage/postgres. One definition gives both databases the same columns
+// in the same order, which docs/views.md lists. Tables may change with any version; views stay.
 package tables
 
 import (

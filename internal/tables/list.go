@@ -2,7 +2,8 @@ package tables
 
 import "slices"
 
-// Views are the views. What was deleted is in none of them, even while its rows are still there.
+// Views are all views. They leave out deleted objects whose rows are still there; queue has the
+// jobs of such objects, and vault_history their tokens.
 var Views = []View{
 	{"trigger", "events", slices.Concat(
 		columns(UUID, "id"), columns(Text, "organization"),
@@ -78,7 +79,7 @@ var Views = []View{
 	), "audiosearch_runs AS t WHERE " + notIn("audiosearch_deleted", "t.organization")},
 }
 
-// notIn is the condition that an organization is not in a table of those that were deleted.
+// notIn is the condition that an organization is not in a table of deleted organizations.
 func notIn(table, organization string) string {
 	return "NOT EXISTS (SELECT 1 FROM " + table + " AS x WHERE x.organization = " + organization + ")"
 }

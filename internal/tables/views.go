@@ -2,13 +2,13 @@ package tables
 
 import "strings"
 
-// Kind is what a column means.
+// Kind is the meaning of a column.
 type Kind int
 
 const (
 	Text   Kind = iota // a name, an ID, or a word
 	Free               // a text that may hold U+0000, which is U+FFFD in the view
-	JSON               // NULL for none; what JSON writes as \u0000 is \ufffd in the view
+	JSON               // NULL for none; the escape \u0000 is \ufffd in the view
 	UUID               // lower case, with its four hyphens
 	Time               // UTC; NULL for none
 	Number             // an integer
@@ -26,13 +26,13 @@ type Column struct {
 type View struct {
 	Domain, Name string
 	Columns      []Column
-	From         string // what follows FROM; it calls the table t
+	From         string // the text behind FROM; it calls the table t
 }
 
-// Dialect is how a database writes what a view needs.
+// Dialect is how a database writes the parts of a view.
 type Dialect struct {
 	Prefix  string            // of the names of views
-	As      map[Kind]string   // expressions, in which {} stands for what the table has; none: as it is there
+	As      map[Kind]string   // expressions, with {} for the column of the table; none: the column itself
 	From    map[string]string // by the name of a view, where it is not View.From
 	Columns map[string]string // by the names of a view and a column with a dot, where it is not Column.From
 }

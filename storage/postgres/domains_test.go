@@ -13,8 +13,8 @@ import (
 )
 
 // TestDomains: a schema has the tables of the domains that Migrate names, and of the queue. The New
-// of another domain says so, and that of a DB without tables is ErrNoTables. A later Migrate adds
-// what it names.
+// of another domain says so. postgres.New without these tables is ErrNoTables. A later Migrate
+// adds the domains that it names.
 func TestDomains(t *testing.T) {
 	ctx, d := t.Context(), newDatabase(t)
 	conn, pool := d.connect(t), d.pool(t)

@@ -391,8 +391,8 @@ func TestBulkInTx(t *testing.T) {
 	assert.Equal(t, events, counts.Cancelled.N)
 }
 
-// TestErrorsOfTheHost: an error of a host's statement, or of an update function, stays what it is,
-// though the same error of our own statements says that a name is none.
+// TestErrorsOfTheHost: an error of a host's statement, or of an update function, comes back
+// unchanged, though the same error of our own statements means ErrNotFound.
 func TestErrorsOfTheHost(t *testing.T) {
 	t.Parallel()
 	ctx, d := t.Context(), newDatabase(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestDomains: a file has the tables of the domains that Open names, and of the queue. The New of
-// another domain says so. A later Open adds what it names, and keeps what is there.
+// another domain says so. A later Open adds the domains that it names, and keeps the others.
 func TestDomains(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "test.db")
 	tables := func() (tables, views []string) {

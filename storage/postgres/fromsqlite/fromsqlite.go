@@ -69,8 +69,8 @@ type Source struct {
 
 	// AudioSearch opens the file by storage/sqlite, when Copy has let go of it, and returns
 	// the store of its AudioSearch and what closes it again. The tables of the audio search
-	// are too different to be copied, so this goes from store to store. It is needed even
-	// where nobody searches for sounds; it is not called if the file has no tables of these.
+	// are too different to be copied, so this goes from store to store. It is needed
+	// always, and not called if the file has no tables of package audiosearch.
 	AudioSearch func(ctx context.Context) (store audiosearch.Store, closeIt func() error, err error)
 }
 
@@ -79,7 +79,7 @@ type Options struct {
 	Schema  string       // as in [postgres.Options]
 	Domains []string     // likewise; of these, the domains that the file has are copied
 	Logger  *slog.Logger // likewise
-	Out     io.Writer    // gets a line on each table, with its rows and their digest; nil: nobody does
+	Out     io.Writer    // gets a line on each table, with its rows and their digest; nil: no lines
 }
 
 // storeTimeout bounds a call of the audio search's store: scores of hours of sound are one.

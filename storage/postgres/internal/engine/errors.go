@@ -25,9 +25,9 @@ func code(err error) string {
 	return ""
 }
 
-// asName makes the error of a text that PostgreSQL cannot hold ErrNotFound: the services see to
-// it that whatever is stored is UTF-8 without U+0000, so no row has such a name. It is for errors
-// of our own statements: those of a host's in the same transaction are the host's.
+// asName makes the error of a text that PostgreSQL cannot hold ErrNotFound: the services store
+// UTF-8 without U+0000 only, so no row has such a name. It is for errors of our own statements,
+// and not for errors of the host's statements in the same transaction.
 func asName(err error) error {
 	if code(err) == "22021" { // character_not_in_repertoire
 		return mortise.ErrNotFound

@@ -67,7 +67,8 @@ func program() string {
 	return cmp.Or(info.Main.Path, info.Path) + " " + cmp.Or(info.Main.Version, "(devel)")
 }
 
-// Migrate does the work of [Migrate] for some domains, and returns those whose tables it has made.
+// Migrate does the work of [Migrate] for some domains, and returns the domains whose tables it
+// has made.
 func Migrate(ctx context.Context, conn *pgx.Conn, schema string, of []string) (domains []string, err error) {
 	// At READ COMMITTED a program that waited for the lock sees the tables of another one.
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {

@@ -71,8 +71,8 @@ func (b *blueprint) check(ctx context.Context, c *Conn, adopt bool) (missing []s
 	return missing, err
 }
 
-// missing returns the scripts that a file with notes has no note and no object of, and takes
-// their objects from those that are wanted.
+// missing returns the scripts of which a file with notes has no note and no object, and takes
+// the objects of these scripts out of want.
 func (b *blueprint) missing(found []object, notes []note, want map[string]object) (missing []script, err error) {
 	for _, s := range b.scripts {
 		if slices.ContainsFunc(notes, func(n note) bool { return n.domain == s.domain }) {

@@ -70,7 +70,7 @@ func program() string {
 	return cmp.Or(info.Main.Path, info.Path) + " " + cmp.Or(info.Main.Version, "(devel)")
 }
 
-// of returns what the scripts of domains make, and the script of the queue. None are all.
+// of returns the blueprint of domains and of the queue. No domains are all.
 func of(domains []string) *blueprint {
 	if len(domains) == 0 || len(domains) >= len(tables.Domains()) {
 		return ours
@@ -145,7 +145,7 @@ func run(ctx context.Context, c *Conn, scripts []script) error {
 	return nil
 }
 
-// prepare makes the tables that a file lacks, and checks those that it has, all in one
+// prepare makes the tables that a file lacks, and checks the tables that it has, all in one
 // transaction: of two processes that open a new file at once one does the work, and
 // the other finds it done.
 func (b *blueprint) prepare(ctx context.Context, c *Conn, adopt bool) (err error) {
