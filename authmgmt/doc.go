@@ -61,6 +61,6 @@
 // [Organization]. One that has no place for them takes the [Organizations] of a backend.
 //
 // A [Store] is made of [Clients], [Tokens], [Invitations], [Audit], [Counter] and [Deletion],
-// and may be a [Pruner] and a [KeyChecker]. [MaxClientTokens] bounds the tokens of a client.
-// Package authmgmttest proves a backend.
+// and may be a [Pruner], a [KeyChecker] and [Restorable]. [MaxClientTokens] bounds the tokens
+// of a client. Package authmgmttest proves a backend.
 package authmgmt

@@ -190,6 +190,17 @@ type Pruner interface {
 	PruneInvitations(ctx context.Context, before time.Time, limit int) (n int, more bool, err error)
 }
 
+// Restorable is an optional ability of a [Store] of a database that can be restored from a
+// backup. [Service.EndAccess] needs it.
+type Restorable interface {
+	mortise.RevocationCounter
+
+	// RemoveTokens removes tokens of all organizations that are not revoked, at most limit of
+	// them. more: there may be others. A revoked token stays, so that it cannot be imported
+	// again. It is a bounded step, like those of [Pruner].
+	RemoveTokens(ctx context.Context, limit int) (n int, more bool, err error)
+}
+
 // KeyChecker is implemented by a [Store] that keeps which invitation keys it knows. See
 // [Service.CheckKey].
 type KeyChecker interface {

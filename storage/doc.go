@@ -28,6 +28,9 @@
 //   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
 //     part of a transaction of the host's. The plainest one is InTx of storage/memory: it
 //     writes to a copy of all tables, which takes their place at the commit.
+//   - mortise.RevocationCounter is an optional ability of a Store of any package: a number of the
+//     database that grows with what is taken away. A row that every such transaction changes
+//     would make them wait for each other where writers are many: storage/postgres adds rows.
 //   - mortise.StepQueue is a Queue that tests drive by hand. A leases.Queue is one.
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:
@@ -46,8 +49,8 @@
 //   - authmgmt.Store keeps clients with their secrets, access tokens, invitations, and
 //     the audit trail. It is one interface of five parts, because a change and its audit
 //     event are one transaction.
-//   - authmgmt.Pruner and authmgmt.KeyChecker are optional abilities of a Store: to
-//     forget, and to notice a wrong key.
+//   - authmgmt.Pruner, authmgmt.KeyChecker and authmgmt.Restorable are optional abilities of
+//     a Store: to forget, to notice a wrong key, and to notice that it was restored.
 //   - authmgmt.Organizations is for hosts that have no place of their own for what they
 //     know of an organization.
 //

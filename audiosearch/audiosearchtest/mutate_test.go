@@ -95,6 +95,7 @@ func keptMutants() (all []broken) {
 			Stored: "results/read", Unset: "results/read", Got: "results/copies", Given: "results/copies",
 		}.Mutants(),
 		stepMutants(),
+		mutate.Uncounted("revocations/grow", "DeleteDataset", "MarkDeleted"),
 		listtest.Mutants(&new(mutant).On, map[string]string{
 			"ListDatasets": "datasets", "ListVideos": "videos", "ListRuns": "runs open-runs runs-of-dataset runs-of-actor",
 		}),

@@ -75,6 +75,7 @@ const (
 	needPartsField
 	needModelsField
 	needCompactor
+	needRevocations
 	needRuns
 	needRunPruner
 	needLeases
@@ -105,6 +106,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needScoresField, s.Scores != nil, "the backend has no Scores")
 	has(needPartsField, s.Parts != nil, "the backend has no Parts")
 	has(needModelsField, s.Models != nil, "the backend has no Models")
+	has(needRevocations, conformance.Is[mortise.RevocationCounter](s.Datasets), "its Datasets have no Revocations")
 	has(needCompactor, conformance.Is[audiosearch.Pruner](s.Scores), "its Scores are not a Pruner")
 	has(needRuns, s.Runs != nil, "the backend has no Runs")
 	has(needRuns, s.Results != nil, "the backend has no Results")
@@ -134,7 +136,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 		windowRules, compactRules, scoreRaceRules, classRules, batchRules, partRules, flipRules, partOtherRules,
 		modelRules, modelOtherRules, modelOrderRules, runRules, waitingRules, runUpdateRules, runListRules,
 		sharedCountRules(), countRules, counterRules, resultRules, resultSetRules, overdueRules, pruneRules, trimRules, untoldRules, stepRules(), listsRules(),
-		txCreateRules, txUpdateRules, shareRules, deletionRules, deletionRunRules, removalRules,
+		txCreateRules, txUpdateRules, shareRules, revocationRules, deletionRules, deletionRunRules, removalRules,
 		contextRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}

@@ -55,7 +55,10 @@ func lacking() map[string]audiosearchtest.Harness {
 	for name, with := range map[string]func(m *mutant, b *audiosearchtest.Backend){
 		"all parts":           func(*mutant, *audiosearchtest.Backend) {},
 		"what needs datasets": func(m *mutant, b *audiosearchtest.Backend) { b.Datasets = m },
-		"scores":              func(m *mutant, b *audiosearchtest.Backend) { b.Datasets, b.Catalog = m, m },
+		"revocations": func(m *mutant, b *audiosearchtest.Backend) {
+			b.Datasets, b.Deletion = struct{ audiosearch.Datasets }{m}, m
+		},
+		"scores": func(m *mutant, b *audiosearchtest.Backend) { b.Datasets, b.Catalog = m, m },
 		"what needs scores": func(m *mutant, b *audiosearchtest.Backend) {
 			b.Datasets, b.Catalog, b.Scores = m, m, m
 		},

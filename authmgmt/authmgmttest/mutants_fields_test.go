@@ -68,6 +68,7 @@ func keptMutants() []broken {
 			}
 		}),
 		stepMutants(),
+		mutate.Uncounted("restorable/revocations", "UpdateClient", "UpdateToken", "UpdateInvitation", "MarkDeleted", "RaiseRevocations"),
 		listtest.Mutants(&new(mutant).On, map[string]string{
 			"ListClients": "clients", "ListTokens": "tokens", "ListAuditEvents": "audit-events",
 			"ListInvitations": "invitations pending-invitations invitations-of-inviter pending-invitations-of-inviter",

@@ -31,6 +31,28 @@ var boundedSteps = []steptest.Step[*subject]{
 			}
 		}},
 
+	{ID: "remove-tokens", Method: "RemoveTokens", Units: "tokens of all organizations that are not revoked", Needs: needStore | needRestorable,
+		Fill: func(t *testing.T, s *subject, units int) steptest.Work {
+			c, revoked := s.addClient(t, newClient(orgA, "build", 0)), newToken(orgA, 0)
+			revoked.RevokedAt = moment(0)
+			s.addToken(t, revoked)
+			for i := range units {
+				k := newToken([]string{orgA, orgB}[i%2], 0)
+				if i%3 == 1 {
+					k = clientToken(c, 0, 0)
+				}
+				s.addToken(t, k)
+			}
+			return steptest.Work{
+				Do: s.Store.(authmgmt.Restorable).RemoveTokens, Exact: true,
+				Left: func(t *testing.T) int { return len(s.listTokens(t, orgA)) + len(s.listTokens(t, orgB)) - 1 },
+				Kept: func(t *testing.T) {
+					s.hasClient(t, c)
+					s.hasToken(t, revoked)
+				},
+			}
+		}},
+
 	{ID: "prune-invitations", Method: "PruneInvitations", Units: "ended invitations of all organizations", Needs: needStore | needPruner,
 		Fill: func(t *testing.T, s *subject, units int) steptest.Work {
 			pending := s.addInvitation(t, newInvitation(orgA, "pending", 0))

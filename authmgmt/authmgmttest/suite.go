@@ -57,6 +57,7 @@ const (
 	needStore conformance.Need = 1 << iota
 	needPruner
 	needKeyChecker
+	needRestorable
 	needOrganizations
 	needOrganizationsDeletion
 	needReopen
@@ -72,6 +73,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needStore, s.Store != nil, "the backend has no Store")
 	has(needPruner, conformance.Is[authmgmt.Pruner](s.Store), "its Store is no Pruner")
 	has(needKeyChecker, conformance.Is[authmgmt.KeyChecker](s.Store), "its Store is no KeyChecker")
+	has(needRestorable, conformance.Is[authmgmt.Restorable](s.Store), "its Store is not Restorable")
 	has(needOrganizations, s.Organizations != nil, "the backend has no Organizations")
 	has(needOrganizationsDeletion, conformance.Is[authmgmt.Deletion](s.Organizations),
 		"its Organizations is no Deletion")
@@ -90,7 +92,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	for _, r := range slices.Concat(clientRules, clientUpdateRules, secretRules, listsRules(), tokenRules,
 		tokenLifeRules, tokenListRules, invitationRules, exclusiveRules, invitationListRules,
 		grantRules, updateRules(), createRules(), concurrentRules, auditRules,
-		deletionRules, pruneRules, stepRules(), keyCheckRules, organizationRules, contextRules, hostTxRules, breakRules, reopenRules) {
+		deletionRules, pruneRules, revocationRules, stepRules(), keyCheckRules, organizationRules, contextRules, hostTxRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}
 	return s

@@ -43,7 +43,7 @@ func TestHalvesPass(t *testing.T) {
 // stepMutants are wrong about bounded steps.
 func stepMutants() []mutate.Mutant {
 	return steptest.Mutants(&new(mutant).On, map[string]string{
-		"PruneAudit": "steps/prune-audit", "PruneTokens": "steps/prune-tokens", "PruneInvitations": "steps/prune-invitations",
+		"PruneAudit": "steps/prune-audit", "PruneTokens": "steps/prune-tokens", "PruneInvitations": "steps/prune-invitations", "RemoveTokens": "steps/remove-tokens",
 		"RemoveDeleted": "steps/remove-deleted",
 	})
 }

@@ -32,6 +32,7 @@ type settings struct {
 	migrate    bool            // make the tables of postgres, and end
 	copyFrom   string          // data folder to copy into postgres, and end; "" for none
 	backup     string          // file to copy the database of data to, and end; "" for none
+	restored   bool            // the database was restored from a backup
 	vaultKey   string          // path of the root key's file, "" for the one in the data folder
 	docs       bool
 	metrics    bool
@@ -51,6 +52,7 @@ type settings struct {
 	demo         demoCredentials // empty: there is no demo
 	tally        *tally          // of the demo; nil: nothing is counted
 	meters       *meters         // nil: nothing is counted
+	seen         *seen           // nil: nothing is noted
 
 	model       string // path or https URL of an ONNX file, "" for none
 	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
@@ -93,6 +95,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.copyFrom, "copy-from", "", "")
 	fs.StringVar(&s.backup, "backup", "", "")
 	fs.BoolVar(&s.migrate, "migrate", false, "")
+	fs.BoolVar(&s.restored, "restored", false, "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	fs.BoolVar(&s.metrics, "metrics", true, "")

@@ -193,6 +193,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err := checkKey(ctx, services, key, log); err != nil {
 		return err
 	}
+	if err := checkRestored(ctx, s, services, key.Path, log); err != nil {
+		return err
+	}
 	if doc != nil {
 		if err := applyDocument(ctx, services, doc, log); err != nil {
 			return err

@@ -15,6 +15,9 @@ import (
 func (s *settings) env(log *slog.Logger) mortise.Env {
 	observe := func(ctx context.Context, o mortise.Observation) {
 		s.meters.observe(&o)
+		if o.Err == nil && o.Kind.TakesAway() {
+			s.seen.note(ctx)
+		}
 		if o.Err == nil || o.Kind == mortise.KindIngested { // a recording that was scored in part
 			s.tally.add(o.Organization, o.Service, string(o.Kind), max(o.Items, 1))
 		}

@@ -82,7 +82,7 @@ func testRootKey(t *testing.T, p program) {
 	assert.False(t, exists(made), "a key was left behind that opens nothing")
 	left, err := filepath.Glob(filepath.Join(folder, "vault*"))
 	require.NoError(t, err)
-	assert.Empty(t, left)
+	assert.Equal(t, []string{made + ".revocations"}, left)
 	require.NoError(t, os.WriteFile(made, []byte(other), 0o600))
 	assert.Contains(t, p.refuseIn(t, folder, "-config", more), "another key")
 	assert.Equal(t, other, string(read(t, made)), "the operator's file was changed")
@@ -161,7 +161,7 @@ func testRootKeyOfTwoServers(t *testing.T, p program) {
 		assert.Equal(t, 1, warned, "the server that made the file tells so")
 		left, err := filepath.Glob(filepath.Join(dir, "mortise-data", "vault.key*"))
 		require.NoError(t, err)
-		assert.Len(t, left, 1)
+		assert.Len(t, left, 2, "the key, and the number of revocations")
 		for _, s := range all {
 			s.stop()
 		}

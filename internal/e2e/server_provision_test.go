@@ -191,7 +191,7 @@ func testDataFolder(t *testing.T, p program) {
 			assert.Equal(t, os.FileMode(0o700), mode(t, filepath.Join(folder, file.Name())))
 			continue
 		}
-		assert.True(t, strings.HasPrefix(file.Name(), "mortise.db") || file.Name() == "vault.key", file.Name())
+		assert.True(t, strings.HasPrefix(file.Name(), "mortise.db") || file.Name() == "vault.key" || file.Name() == "vault.key.revocations", file.Name())
 		assert.Equal(t, os.FileMode(0o600), mode(t, filepath.Join(folder, file.Name())), file.Name())
 	}
 	s.demoKey()

@@ -10,6 +10,7 @@
 package pgserver
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -248,6 +249,20 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd.SysProcAttr, cmd.Dir = s.attr, s.Dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
 	return cmd
+}
+
+// Dump copies a database into an empty one, by pg_dump and psql.
+func (s *Server) Dump(from, to string) error {
+	dump, err := s.command("pg_dump", "-d", s.DSN(from)).Output()
+	if err != nil {
+		return err
+	}
+	load := s.command("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", s.DSN(to))
+	load.Stdin = bytes.NewReader(dump)
+	if out, err := load.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 // Listen makes the server reachable by TCP on the loopback, too, at a free port, from the

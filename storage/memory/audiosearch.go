@@ -14,7 +14,10 @@ import (
 
 // AudioSearch implements [audiosearch.Store], [audiosearch.TxStore], [audiosearch.Pruner]
 // and [mortise.HostTx].
-type AudioSearch struct{ db *DB }
+type AudioSearch struct {
+	db *DB
+	revoked
+}
 
 var (
 	_ audiosearch.Store   = (*AudioSearch)(nil)
@@ -210,5 +213,6 @@ func (a *AudioSearch) DeleteDataset(ctx context.Context, org, id string) error {
 	}
 	// Calls that have found it already go on as if they had come before.
 	delete(db.audio.datasets, ownedID{org, id})
+	db.revocations.count(time.Time{})
 	return nil
 }

@@ -33,6 +33,7 @@ func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time)
 	defer db.end()
 	if !db.audio.gone(org) {
 		db.audio.deleted[org] = at
+		db.revocations.count(at)
 	}
 	return db.audio.deleted[org], nil
 }

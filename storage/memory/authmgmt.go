@@ -13,11 +13,15 @@ import (
 
 // AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker],
 // [authmgmt.Organizations] and [mortise.HostTx].
-type AuthMgmt struct{ db *DB }
+type AuthMgmt struct {
+	db *DB
+	revoked
+}
 
 var (
 	_ authmgmt.Store         = (*AuthMgmt)(nil)
 	_ authmgmt.Pruner        = (*AuthMgmt)(nil)
+	_ authmgmt.Restorable    = (*AuthMgmt)(nil)
 	_ authmgmt.KeyChecker    = (*AuthMgmt)(nil)
 	_ authmgmt.Organizations = (*AuthMgmt)(nil)
 	_ mortise.HostTx         = (*AuthMgmt)(nil)

@@ -124,6 +124,7 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 		t.clientList.remove(org, func(c *authmgmt.Client) bool { return c == kept })
 	}
 	t.addEvent(e)
+	db.revocations.countEvent(&e)
 	return nil
 }
 

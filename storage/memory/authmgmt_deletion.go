@@ -52,6 +52,7 @@ func (a *AuthMgmt) MarkDeleted(ctx context.Context, org string, at time.Time, e 
 	}
 	t.deleted[org] = tombstone{at: at.UTC(), event: e.ID}
 	t.addEvent(e)
+	db.revocations.count(at)
 	return at.UTC(), nil
 }
 

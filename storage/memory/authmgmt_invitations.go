@@ -71,6 +71,7 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 	changed.Organization, changed.ID, changed.Email, changed.CreatedAt = kept.Organization, kept.ID, kept.Email, kept.CreatedAt
 	*kept = changed
 	t.addEvent(e)
+	db.revocations.countEvent(&e)
 	return nil
 }
 

@@ -41,5 +41,6 @@ func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update fu
 	changed.ID = org
 	db.authmgmt.organizations[org] = changed
 	db.authmgmt.addEvent(e)
+	db.revocations.countEvent(&e)
 	return nil
 }

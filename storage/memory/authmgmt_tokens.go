@@ -47,6 +47,18 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 	return nil
 }
 
+// RemoveTokens implements [authmgmt.Restorable].
+func (a *AuthMgmt) RemoveTokens(ctx context.Context, limit int) (n int, more bool, err error) {
+	db, err := a.db.write(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer db.end()
+	step := boundedStep{limit: limit}
+	db.authmgmt.forgetTokens(func(k *authmgmt.Token) bool { return step.takes(k.RevokedAt.IsZero()) })
+	return step.n, step.more, nil
+}
+
 // addClientToken enters a new token of a client, and removes the oldest other ones that are
 // too many.
 func (t *authmgmtTables) addClientToken(token *authmgmt.Token) {
@@ -128,6 +140,7 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 	}
 	token.RevokedAt = changed.RevokedAt
 	t.addEvent(e)
+	db.revocations.countEvent(&e)
 	return nil
 }
 

@@ -44,8 +44,9 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 		now = opts.Now
 	}
 	return &DB{kept: &tables{
-		now:  now,
-		jobs: newJobTable(),
+		revocations: revocations{Database: uuid.NewString()},
+		now:         now,
+		jobs:        newJobTable(),
 		trigger: triggerTables{
 			orgs:     make(map[string]*triggerOrg),
 			ids:      make(map[uuid.UUID]string),

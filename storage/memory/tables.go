@@ -13,6 +13,8 @@ type tables struct {
 	audio    audioTables
 	jobs     jobTable
 
+	revocations revocations
+
 	now func() time.Time // the clock of the jobs
 }
 
@@ -21,7 +23,7 @@ type tables struct {
 func (t *tables) clone() *tables {
 	return &tables{
 		trigger: t.trigger.clone(), authmgmt: t.authmgmt.clone(), vault: t.vault.clone(),
-		audio: t.audio.clone(), jobs: t.jobs.clone(), now: t.now,
+		audio: t.audio.clone(), jobs: t.jobs.clone(), revocations: t.revocations, now: t.now,
 	}
 }
 

@@ -13,7 +13,10 @@ import (
 
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
 // [trigger.Organizations], [trigger.APIKeys] and [mortise.HostTx].
-type Trigger struct{ db *DB }
+type Trigger struct {
+	db *DB
+	revoked
+}
 
 var (
 	_ trigger.Store         = (*Trigger)(nil)

@@ -20,6 +20,7 @@ func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (ti
 	if !marked {
 		since = at.UTC()
 		db.trigger.deleted[org] = since
+		db.revocations.count(at)
 	}
 	return since, nil
 }

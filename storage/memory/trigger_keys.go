@@ -57,6 +57,9 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 		if err := update(&changed); err != nil {
 			return err
 		}
+		if !changed.RevokedAt.Equal(k.RevokedAt) {
+			db.revocations.count(changed.RevokedAt)
+		}
 		changed.ID, changed.Organization, changed.Digest, changed.CreatedAt = k.ID, k.Organization, k.Digest, k.CreatedAt
 		*k = changed
 		return nil

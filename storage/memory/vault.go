@@ -11,7 +11,10 @@ import (
 )
 
 // Vault implements [vault.Store] and [mortise.HostTx].
-type Vault struct{ db *DB }
+type Vault struct {
+	db *DB
+	revoked
+}
 
 var (
 	_ vault.Store    = (*Vault)(nil)

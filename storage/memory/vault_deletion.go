@@ -68,6 +68,7 @@ func (s *Vault) MarkDeleted(ctx context.Context, org string, at time.Time, a vau
 	d.vaults, d.audit = nil, t.audit[org]
 	delete(t.audit, org)
 	t.addEvent(a)
+	db.revocations.count(at)
 	return d.since, nil
 }
 
@@ -150,6 +151,7 @@ func (s *Vault) MarkVaultDeleted(
 	t.removeID(ownedID{org, id})
 	d.vaults[id] = at.UTC()
 	t.addEvent(a)
+	db.revocations.count(at)
 	return d.vaults[id], nil
 }
 

@@ -109,5 +109,6 @@ func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.
 	}
 	r.deleted, r.Sealed, r.Fingerprints = true, keyring.Sealed{}, nil
 	db.vault.addEvent(a)
+	db.revocations.count(a.At)
 	return nil
 }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -18,11 +19,14 @@ import (
 func TestDomains(t *testing.T) {
 	ctx, d := t.Context(), newDatabase(t)
 	conn, pool := d.connect(t), d.pool(t)
-	_, err := conn.Exec(ctx, "DROP SCHEMA mortise CASCADE")
-	require.NoError(t, err)
-	of := func(domains ...string) *postgres.Options { return &postgres.Options{Domains: domains} }
+	const schema = "domains"
+	t.Cleanup(func() { // the database is given to others
+		_, err := conn.Exec(context.WithoutCancel(ctx), "DROP SCHEMA IF EXISTS domains CASCADE")
+		require.NoError(t, err)
+	})
+	of := func(domains ...string) *postgres.Options { return &postgres.Options{Schema: schema, Domains: domains} }
 	relations := func(kinds string) []string {
-		rows, err := conn.Query(ctx, "SELECT relname::text FROM pg_class WHERE relnamespace = 'mortise'::regnamespace AND relkind::text = ANY (string_to_array($1, ' ')) ORDER BY 1", kinds)
+		rows, err := conn.Query(ctx, "SELECT relname::text FROM pg_class WHERE relnamespace = 'domains'::regnamespace AND relkind::text = ANY (string_to_array($1, ' ')) ORDER BY 1", kinds)
 		require.NoError(t, err)
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)
@@ -36,9 +40,9 @@ func TestDomains(t *testing.T) {
 	require.Equal(t, []string{"api_keys", "events", "queue"}, relations("v"))
 	for _, name := range tables {
 		first, _, _ := strings.Cut(name, "_")
-		require.Contains(t, []string{"trigger", "mortise", "jobs", "locks"}, first)
+		require.Contains(t, []string{"trigger", "mortise", "jobs", "locks", "revocations"}, first)
 	}
-	_, err = postgres.New(ctx, pool, nil)
+	_, err := postgres.New(ctx, pool, of())
 	require.ErrorIs(t, err, postgres.ErrNoTables)
 	db, err := postgres.New(ctx, pool, of("trigger"))
 	require.NoError(t, err)
@@ -53,9 +57,9 @@ func TestDomains(t *testing.T) {
 	}
 
 	require.NoError(t, postgres.Migrate(ctx, conn, of("vault")))
-	require.NoError(t, postgres.Migrate(ctx, conn, nil))
+	require.NoError(t, postgres.Migrate(ctx, conn, of()))
 	require.Subset(t, relations("r p"), tables)
-	all, err := postgres.New(ctx, pool, nil)
+	all, err := postgres.New(ctx, pool, of())
 	require.NoError(t, err)
 	require.NoError(t, all.Ping(ctx))
 	require.NoError(t, all.Close())

@@ -352,7 +352,7 @@ func lonePlans(t *testing.T) (wrong string) {
 	}{
 		{postgres.RemoveJob, []any{"1", "k", "acme", uuid.New()}, "jobs_pkey"},
 		{postgres.UpdateClientAlone, slices.Concat([]any{"acme", "7", "1", "", "", time.Now(), uuid.New(), "acme", time.Now()},
-			[]any{"", "", "", "", ""}), "authmgmt_clients_pkey"},
+			[]any{"", "", "", "", "", 0}), "authmgmt_clients_pkey"},
 		{postgres.LockToken, []any{"acme", uuid.New()}, "authmgmt_tokens_id_key"},
 		{postgres.VocabularyNames, []any{1}, "audiosearch_names_pkey"},
 	} {

@@ -61,6 +61,7 @@ const (
 	needKeys
 	needTxStore
 	needTransactor
+	needRevocations
 	needLeases
 	needJobNotifier
 	needSharer
@@ -79,6 +80,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needOrganizations, s.Organizations != nil, "the backend has no Organizations")
 	has(needKeys, s.Keys != nil, "the backend has no Keys")
 	has(needTxStore, conformance.Is[trigger.TxStore](s.Store), "its Store is not a TxStore")
+	has(needRevocations, conformance.Is[mortise.RevocationCounter](s.Store), "its Store has no Revocations")
 	has(needTransactor, conformance.Is[mortise.Transactor](s.Store), "its Store is not a Transactor")
 	has(needLeases, s.Leases != nil, "the harness has no Leases")
 	has(needJobNotifier, conformance.Is[leases.JobNotifier](s.Leases), "its Leases are not a JobNotifier")
@@ -97,7 +99,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "triggertest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
 	for _, r := range slices.Concat(createRules, createManyRules, keyRules, nameRules, updateRules, listRules, listsRules(), pageRules,
 		overdueRules, progressRules, allRules, pruneRules, deletionRules, deletionStepRules, stepRules(), sharedCountRules(), countRules,
-		organizationRules, apiKeyRules, txStoreRules, txEndRules, transactRules,
+		organizationRules, apiKeyRules, txStoreRules, txEndRules, transactRules, revocationRules,
 		contextRules, leaveRules, breakRules, reopenRules) {
 		s.Add(r.ID, r.Text, r.needs, r.check)
 	}

@@ -52,6 +52,10 @@ func lacking() map[string]triggertest.Harness {
 		"all but a store": {Open: func(t *testing.T) trigger.Backend {
 			return trigger.Backend{Store: struct{ trigger.Store }{newMutant(t)}}
 		}},
+		"revocations": {Open: func(t *testing.T) trigger.Backend {
+			m := newMutant(t)
+			return trigger.Backend{Store: struct{ trigger.Store }{m}, Keys: m}
+		}},
 		"jobs": {Open: func(t *testing.T) trigger.Backend { return trigger.Backend{Store: newMutant(t)} }},
 		"jobs that tell": {
 			Open:   func(t *testing.T) trigger.Backend { return trigger.Backend{Store: newMutant(t)} },

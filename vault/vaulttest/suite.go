@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -54,6 +55,7 @@ const (
 	needReopen conformance.Need = 1 << iota
 	needBreak
 	needInTx
+	needRevocations
 	needStore // as all do
 )
 
@@ -62,6 +64,7 @@ func (s *subject) parts(has conformance.Has) {
 	has(needReopen, s.h.Reopen != nil, "the harness has no Reopen")
 	has(needBreak, s.h.Break != nil, "the harness has no Break")
 	has(needInTx, s.h.InTx != nil, "the harness has no InTx")
+	has(needRevocations, conformance.Is[mortise.RevocationCounter](s.Store), "its Store has no Revocations")
 	has(needStore, s.Store != nil, "the backend has no Store")
 }
 
@@ -77,7 +80,7 @@ func suite(h *Harness) *conformance.Suite[*subject] {
 	s := &conformance.Suite[*subject]{Name: "vaulttest", Skip: h.Skip, Open: h.open, Parts: (*subject).parts}
 	for _, r := range slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules,
 		takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
-		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules,
+		keyRules, revocationRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules,
 		rotationRaceRules, auditRules, pruneRules(), contextRules, hostTxRules, breakRules, reopenRules,
 		vaultListRules, listsRules(),
 		stepRules(), deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules) {

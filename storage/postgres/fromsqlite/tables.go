@@ -76,14 +76,16 @@ var others = map[string][]string{
 	"vault_counts":         {"scope", "deterministic", "sealed", "n"}, // which PostgreSQL finds in an index
 	"vault_numbers":        {"n"},
 	"mortise_scripts":      {"domain", "digest", "program", "made_at"},
+	"mortise_revocations":  {"one", "database", "n", "last"}, // a copy is another database
 }
 
 // stays is how the names of tables begin that are not copied row by row: those of the audio
 // search, which audiosearch.go copies.
 const stays = "audiosearch_"
 
-// notes are the tables of PostgreSQL's that say how far something is, or who had a lock.
-var notes = []string{"mortise_scripts", "locks", progress}
+// notes are the tables of PostgreSQL's that say how far something is, who had a lock, or
+// what was taken away.
+var notes = []string{"mortise_scripts", "locks", "revocations", progress}
 
 // progress is the table of a copy that has not ended: what is to be copied, and what was.
 const progress = "copy_from"

@@ -51,6 +51,8 @@ type Methods struct {
 	ModelOrder       func(ctx context.Context, family, model string) (int64, error)
 	CreateRunAndAdd  func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error
 	UpdateRunAndJobs func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) ([]mortise.Job, error), l mortise.Lease) error
+	Revocations      func(ctx context.Context) (mortise.Revocations, error)
+	RaiseRevocations func(ctx context.Context, n int64) error
 }
 
 // Backend has all methods of the backends of audiosearch. Each calls the function with its name.
@@ -215,4 +217,12 @@ func (w *Backend) Scorings(
 	ctx context.Context, org, dataset, model string, videos []string,
 ) (map[string]audiosearch.Scoring, error) {
 	return w.On.Scorings(ctx, org, dataset, model, videos)
+}
+
+func (w *Backend) Revocations(ctx context.Context) (mortise.Revocations, error) {
+	return w.On.Revocations(ctx)
+}
+
+func (w *Backend) RaiseRevocations(ctx context.Context, n int64) error {
+	return w.On.RaiseRevocations(ctx, n)
 }

@@ -42,6 +42,9 @@ type Methods struct {
 	UpdateKeyChecks    func(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error
 	AccessControl      func(ctx context.Context, org string) (authmgmt.Organization, error)
 	UpdateOrganization func(ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error
+	Revocations        func(ctx context.Context) (mortise.Revocations, error)
+	RaiseRevocations   func(ctx context.Context, n int64) error
+	RemoveTokens       func(ctx context.Context, limit int) (int, bool, error)
 }
 
 // Backend has all methods of the backends of authmgmt. Each calls the function with its name.
@@ -175,4 +178,16 @@ func (w *Backend) UpdateOrganization(
 	ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error),
 ) error {
 	return w.On.UpdateOrganization(ctx, org, update)
+}
+
+func (w *Backend) Revocations(ctx context.Context) (mortise.Revocations, error) {
+	return w.On.Revocations(ctx)
+}
+
+func (w *Backend) RaiseRevocations(ctx context.Context, n int64) error {
+	return w.On.RaiseRevocations(ctx, n)
+}
+
+func (w *Backend) RemoveTokens(ctx context.Context, limit int) (int, bool, error) {
+	return w.On.RemoveTokens(ctx, limit)
 }

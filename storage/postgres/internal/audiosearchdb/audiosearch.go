@@ -4,6 +4,7 @@ package audiosearchdb
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -26,11 +27,12 @@ type Store struct {
 	jobs     *jobs.Jobs
 	names    audioNames
 	catalogs audioCatalogs
+	engine.Revoked
 }
 
 // New returns a store whose catalogs take a memory of limit bytes, about.
 func New(db *engine.DB, jobs *jobs.Jobs, limit int) *Store {
-	return &Store{db: db, jobs: jobs, catalogs: audioCatalogs{limit: limit}}
+	return &Store{db: db, jobs: jobs, catalogs: audioCatalogs{limit: limit}, Revoked: db.Revoked()}
 }
 
 var (
@@ -162,8 +164,10 @@ const throwAway = "WITH gone AS (DELETE FROM @.audiosearch_datasets WHERE organi
 // DeleteDataset implements [audiosearch.Datasets].
 func (a *Store) DeleteDataset(ctx context.Context, org, id string) error {
 	return a.write(ctx, org, id, func(s *engine.Session, d audioDataset) error {
-		_, err := s.Exec(throwAway, org, d.seq)
-		return err
+		if _, err := s.Exec(throwAway, org, d.seq); err != nil {
+			return err
+		}
+		return s.TookAway(time.Time{})
 	})
 }
 

@@ -45,7 +45,11 @@ func (a *Store) MarkDeleted(ctx context.Context, org string, at time.Time) (time
 		if err := s.Lock(audioDeletion, org, false); err != nil {
 			return err
 		}
-		if _, err := s.Exec(markAudioDeleted, org, sqltext.Bound(at)); err != nil {
+		marked, err := s.Exec(markAudioDeleted, org, sqltext.Bound(at))
+		if err == nil && marked > 0 {
+			err = s.TookAway(at)
+		}
+		if err != nil {
 			return err
 		}
 		return s.Row(audioDeletedSince, []any{org}, &since)

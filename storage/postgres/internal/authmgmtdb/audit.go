@@ -41,6 +41,9 @@ func auditSeq(s *engine.Session, e *authmgmt.AuditEvent) (seq pgtype.Int8, err e
 		return seq, err
 	}
 	err = s.Row(insertAudit, args, &seq)
+	if err == nil && e.Kind.TakesAway() {
+		err = s.TookAway(e.At)
+	}
 	return seq, err
 }
 

@@ -11,13 +11,17 @@ import (
 
 // Store implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker],
 // [authmgmt.Organizations] and [mortise.HostTx].
-type Store struct{ db *engine.DB }
+type Store struct {
+	db *engine.DB
+	engine.Revoked
+}
 
-func New(db *engine.DB) *Store { return &Store{db: db} }
+func New(db *engine.DB) *Store { return &Store{db, db.Revoked()} }
 
 var (
 	_ authmgmt.Store         = (*Store)(nil)
 	_ authmgmt.Pruner        = (*Store)(nil)
+	_ authmgmt.Restorable    = (*Store)(nil)
 	_ authmgmt.KeyChecker    = (*Store)(nil)
 	_ authmgmt.Organizations = (*Store)(nil)
 	_ mortise.HostTx         = (*Store)(nil)

@@ -56,19 +56,21 @@ var (
 	updateIfSameClient = "UPDATE @.authmgmt_clients SET name = $4, roles = $5, updated_at = $6" +
 		" WHERE organization || '' = $1 AND id = $2 AND xmin = $3::text::xid" + authNotDeleted + " RETURNING 1::bigint, true"
 
-	// Behind the others stand those of insertAudit.
+	// Behind the others stand those of insertAudit, and how often something is taken away.
 	updateAndAudit = &engine.Shared{
 		One: "WITH changed AS (" + updateIfSameClient + "), event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ")" +
 			" SELECT $7::uuid, $8::text, $9::timestamptz, $10::text, $11::text, $12::text, $13::text, $14::text FROM changed)" +
+			", took AS (INSERT INTO @.revocations (n, last) SELECT $15::bigint, $9::timestamptz FROM changed WHERE $15::bigint > 0)" +
 			" SELECT 1::bigint, true FROM changed",
-		Many: sqltext.RowsOf(updateAndAuditTypes, "org, client, version, name, roles, updated_at, "+auditColumns) +
+		Many: sqltext.RowsOf(updateAndAuditTypes, "org, client, version, name, roles, updated_at, "+auditColumns+", taken") +
 			", changed AS (UPDATE @.authmgmt_clients AS c SET name = r.name, roles = r.roles, updated_at = r.updated_at FROM r" +
 			" WHERE c.organization || '' = r.org AND " + sqltext.IsOne("c.id", "client") + " AND c.xmin = r.version::xid" + authNotDeletedOf + "r.org) RETURNING r.n)" +
 			", event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ") SELECT " + auditColumns + " FROM r WHERE " + sqltext.IsIn("n", "changed") + " ORDER BY n)" +
+			", took AS (INSERT INTO @.revocations (n, last) SELECT sum(taken), max(at) FROM r WHERE " + sqltext.IsIn("n", "changed") + " HAVING sum(taken) > 0)" +
 			" SELECT n, true FROM changed",
 		Types: updateAndAuditTypes,
 	}
-	updateAndAuditTypes = strings.Fields("text text text text text timestamptz uuid text timestamptz text text text text text")
+	updateAndAuditTypes = strings.Fields("text text text text text timestamptz uuid text timestamptz text text text text text bigint")
 )
 
 var clientsOf = placedRows{
@@ -171,6 +173,9 @@ func (a *Store) UpdateClient(ctx context.Context, org, id string, update func(*a
 				return err
 			}
 			writes.Add(insertAudit, event...)
+			if e.Kind.TakesAway() {
+				writes.TookAway(e.At)
+			}
 		}
 		return writes.Send()
 	})
@@ -208,6 +213,11 @@ func (a *Store) updateClientTogether(
 	args := append([]any{
 		org, id, version, given.Name, roletext.Format(given.Roles), sqltext.Stamp(given.UpdatedAt),
 	}, event...)
+	taken := int64(0)
+	if e.Kind.TakesAway() {
+		taken = 1
+	}
+	args = append(args, taken)
 	changed := false
 	size := 1024
 	for _, arg := range args {

@@ -60,6 +60,9 @@ func (a *Store) MarkDeleted(ctx context.Context, org string, at time.Time, e aut
 			return err
 		}
 		if marked > 0 {
+			if err := s.TookAway(at); err != nil {
+				return err
+			}
 			e.Organization = org
 			event, err := auditSeq(s, &e)
 			if err != nil {

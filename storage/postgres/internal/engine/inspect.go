@@ -124,7 +124,7 @@ func domainOf(name string) string {
 		}
 	}
 	prefix, _, _ := strings.Cut(name, "_")
-	if prefix == "locks" {
+	if prefix == "locks" || prefix == "revocations" {
 		return "jobs"
 	}
 	return prefix

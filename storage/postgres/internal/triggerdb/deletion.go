@@ -56,7 +56,11 @@ func (t *Store) MarkDeleted(ctx context.Context, org string, at time.Time) (time
 		if err := s.Lock(triggerDeletion, org, false); err != nil {
 			return err
 		}
-		if _, err := s.Exec(markTriggerDeleted, org, sqltext.Bound(at)); err != nil {
+		marked, err := s.Exec(markTriggerDeleted, org, sqltext.Bound(at))
+		if err == nil && marked > 0 {
+			err = s.TookAway(at)
+		}
+		if err != nil {
 			return err
 		}
 		return s.Row(triggerDeletedSince, []any{org}, &since)

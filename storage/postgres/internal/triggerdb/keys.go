@@ -61,8 +61,14 @@ func (t *Store) UpdateKey(ctx context.Context, org string, id uuid.UUID, update 
 		if err != nil {
 			return err
 		}
+		was := k.RevokedAt
 		if err := update(&k); err != nil {
 			return err
+		}
+		if !k.RevokedAt.Equal(was) {
+			if err := s.TookAway(k.RevokedAt); err != nil {
+				return err
+			}
 		}
 		_, err = s.Exec(updateKey, id, org, k.Name, sqltext.Stamp(k.RevokedAt), sqltext.Stamp(k.LastUsedAt))
 		return err

@@ -15,9 +15,10 @@ import (
 type Store struct {
 	db   *engine.DB
 	jobs *jobs.Jobs
+	engine.Revoked
 }
 
-func New(db *engine.DB, jobs *jobs.Jobs) *Store { return &Store{db: db, jobs: jobs} }
+func New(db *engine.DB, jobs *jobs.Jobs) *Store { return &Store{db, jobs, db.Revoked()} }
 
 var (
 	_ trigger.Store         = (*Store)(nil)

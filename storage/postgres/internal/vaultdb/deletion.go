@@ -56,6 +56,9 @@ func (s *Store) MarkDeleted(ctx context.Context, org string, at time.Time, a vau
 		if _, err := q.Exec(markVaultOrg, org, sqltext.Bound(at)); err != nil {
 			return err
 		}
+		if err := q.TookAway(at); err != nil {
+			return err
+		}
 		return addVaultEvent(q, event.asMark())
 	})
 	if err != nil {
@@ -89,6 +92,9 @@ func (s *Store) MarkVaultDeleted(ctx context.Context, org, id string, at time.Ti
 		}
 		since = at.UTC().Truncate(time.Microsecond)
 		if _, err := q.Exec(markVault, v.seq, sqltext.Bound(at)); err != nil {
+			return err
+		}
+		if err := q.TookAway(at); err != nil {
 			return err
 		}
 		return addVaultEvent(q, event)

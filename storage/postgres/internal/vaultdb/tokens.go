@@ -234,6 +234,9 @@ func (s *Store) DeleteToken(ctx context.Context, org, id, token string, a vault.
 		if _, err := q.Exec(deleteFingerprints, []int64{seq}); err != nil {
 			return err
 		}
+		if err := q.TookAway(a.At); err != nil {
+			return err
+		}
 		return addVaultEvent(q, event)
 	})
 }

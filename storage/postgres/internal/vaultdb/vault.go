@@ -17,9 +17,12 @@ import (
 )
 
 // Store implements [vault.Store] and [mortise.HostTx].
-type Store struct{ db *engine.DB }
+type Store struct {
+	db *engine.DB
+	engine.Revoked
+}
 
-func New(db *engine.DB) *Store { return &Store{db: db} }
+func New(db *engine.DB) *Store { return &Store{db, db.Revoked()} }
 
 var (
 	_ vault.Store    = (*Store)(nil)

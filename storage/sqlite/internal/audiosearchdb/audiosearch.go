@@ -2,6 +2,7 @@ package audiosearchdb
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -16,6 +17,7 @@ type Store struct {
 	db    *file.File
 	jobs  *jobs.Jobs
 	views *views
+	file.Revoked
 }
 
 var (
@@ -48,7 +50,7 @@ func (d *audioDataset) scan(r *file.Row) error {
 
 // New returns the store. memory bounds its views, in bytes.
 func New(db *file.File, jobs *jobs.Jobs, memory int) *Store {
-	return &Store{db, jobs, &views{limit: memory}}
+	return &Store{db, jobs, &views{limit: memory}, db.Revoked()}
 }
 
 // AfterCommit implements [mortise.HostTx].
@@ -137,6 +139,9 @@ func (a *Store) DeleteDataset(ctx context.Context, org, id string) error {
 		if err == nil && deleted == 0 {
 			err = audiosearch.ErrDatasetNotFound
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.Apply(file.TookAway(time.Time{}))
 	})
 }

@@ -54,10 +54,13 @@ func (a *Store) MarkDeleted(ctx context.Context, org string, at time.Time) (sinc
 	args := []any{org, at.UnixMicro()}
 	var micros int64
 	err = a.db.Write(ctx, func(tx *file.Tx) error {
-		if _, err := tx.Exec(insertDeletedOrg, args...); err != nil {
+		marked, err := tx.Exec(insertDeletedOrg, args...)
+		if err == nil && marked > 0 {
+			err = tx.Apply(file.TookAway(at))
+		}
+		if err != nil {
 			return err
 		}
-		var err error
 		micros, err = number(tx, deletedOrg, org)
 		return err
 	})

@@ -35,7 +35,11 @@ func auditChange(e *authmgmt.AuditEvent) ([]file.Change, error) {
 		return nil, err
 	}
 	args := []any{bytes.Clone(e.ID[:]), e.Organization, e.At.UnixMicro(), string(e.Kind), string(e.Actor), e.Target, before, after}
-	return []file.Change{file.Do(insertAudit, args...)}, nil
+	changes := []file.Change{file.Do(insertAudit, args...)}
+	if e.Kind.TakesAway() {
+		changes = append(changes, file.TookAway(e.At))
+	}
+	return changes, nil
 }
 
 func snapshotText(s *authmgmt.Snapshot) (any, error) {

@@ -11,17 +11,21 @@ import (
 
 // Store implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker],
 // [authmgmt.Organizations] and [mortise.HostTx].
-type Store struct{ db *file.File }
+type Store struct {
+	db *file.File
+	file.Revoked
+}
 
 var (
 	_ authmgmt.Store         = (*Store)(nil)
 	_ authmgmt.Pruner        = (*Store)(nil)
+	_ authmgmt.Restorable    = (*Store)(nil)
 	_ authmgmt.KeyChecker    = (*Store)(nil)
 	_ authmgmt.Organizations = (*Store)(nil)
 	_ mortise.HostTx         = (*Store)(nil)
 )
 
-func New(db *file.File) *Store { return &Store{db} }
+func New(db *file.File) *Store { return &Store{db, db.Revoked()} }
 
 // AfterCommit implements [mortise.HostTx].
 func (a *Store) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {

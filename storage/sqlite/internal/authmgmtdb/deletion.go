@@ -52,6 +52,9 @@ func (a *Store) MarkDeleted(
 	}
 	err = a.db.Write(ctx, func(tx *file.Tx) error {
 		marked, err := tx.Exec(markDeleted, org, at.UnixMicro())
+		if err == nil && marked > 0 {
+			err = tx.Apply(file.TookAway(at))
+		}
 		if err != nil || marked == 0 || len(event) == 0 {
 			return err
 		}

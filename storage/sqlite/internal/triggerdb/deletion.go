@@ -62,11 +62,15 @@ func (t *Store) MarkDeleted(ctx context.Context, org string, at time.Time) (time
 
 // markDeleted marks an organization, unless it is marked.
 func markDeleted(t *file.Tx, org string, at time.Time) error {
-	if _, err := t.Exec(markTriggerDeleted, org, at.UnixMicro()); err != nil {
+	marked, err := t.Exec(markTriggerDeleted, org, at.UnixMicro())
+	if err == nil && marked > 0 {
+		err = t.Apply(file.TookAway(at))
+	}
+	if err != nil {
 		return err
 	}
 	*file.MemoryOf[alive](t.Shared()) = alive{}
-	_, err := t.Exec(hideTriggerOrg, org)
+	_, err = t.Exec(hideTriggerOrg, org)
 	return err
 }
 

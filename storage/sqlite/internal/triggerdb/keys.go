@@ -72,6 +72,7 @@ func (t *Store) UpdateKey(ctx context.Context, org string, id uuid.UUID, update 
 		if !found {
 			return mortise.ErrNotFound
 		}
+		was := k.RevokedAt
 		err = tx.Host(func() error {
 			given := k
 			if err := update(&given); err != nil {
@@ -82,6 +83,11 @@ func (t *Store) UpdateKey(ctx context.Context, org string, id uuid.UUID, update 
 		})
 		if err != nil {
 			return err
+		}
+		if !k.RevokedAt.Equal(was) {
+			if err := tx.Apply(file.TookAway(k.RevokedAt)); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(updateKey, k.Name, file.Micros(k.RevokedAt), file.Micros(k.LastUsedAt), id[:])
 		return err

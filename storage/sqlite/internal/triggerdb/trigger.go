@@ -15,6 +15,7 @@ import (
 type Store struct {
 	db   *file.File
 	jobs *jobs.Jobs
+	file.Revoked
 }
 
 var (
@@ -26,7 +27,7 @@ var (
 	_ mortise.HostTx        = (*Store)(nil)
 )
 
-func New(db *file.File, jobs *jobs.Jobs) *Store { return &Store{db, jobs} }
+func New(db *file.File, jobs *jobs.Jobs) *Store { return &Store{db, jobs, db.Revoked()} }
 
 // Transact implements [mortise.Transactor].
 func (t *Store) Transact(ctx context.Context, _ string, do func(ctx context.Context) error) error {

@@ -96,7 +96,7 @@ func (s *Store) MarkDeleted(ctx context.Context, org string, at time.Time, a vau
 			}
 		}
 		first = time.UnixMicro(at.UnixMicro()).UTC()
-		return tx.Apply(file.Do(markOrg, org, at.UnixMicro(), seq))
+		return tx.Apply(file.Do(markOrg, org, at.UnixMicro(), seq), file.TookAway(at))
 	})
 	if err != nil { // the writer may still be at it
 		return time.Time{}, err
@@ -123,7 +123,7 @@ func (s *Store) MarkVaultDeleted(
 			return err
 		}
 		first = time.UnixMicro(at.UnixMicro()).UTC()
-		return tx.Apply(append([]file.Change{file.Do(hideVault, seq), file.Do(markVault, org, id, at.UnixMicro())}, event...)...)
+		return tx.Apply(append([]file.Change{file.Do(hideVault, seq), file.Do(markVault, org, id, at.UnixMicro()), file.TookAway(at)}, event...)...)
 	})
 	if err != nil { // the writer may still be at it
 		return time.Time{}, err

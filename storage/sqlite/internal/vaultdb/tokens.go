@@ -211,6 +211,6 @@ func (s *Store) DeleteToken(ctx context.Context, org, id, token string, a vault.
 			return err
 		}
 		noteSealed(tx, of, -1)
-		return tx.Apply(append([]file.Change{file.Do(buryToken, seq), file.Do(deleteFingerprints, seq)}, event...)...)
+		return tx.Apply(append([]file.Change{file.Do(buryToken, seq), file.Do(deleteFingerprints, seq), file.TookAway(a.At)}, event...)...)
 	})
 }

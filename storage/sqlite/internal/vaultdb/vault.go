@@ -12,14 +12,17 @@ import (
 )
 
 // Store implements [vault.Store] and [mortise.HostTx].
-type Store struct{ db *file.File }
+type Store struct {
+	db *file.File
+	file.Revoked
+}
 
 var (
 	_ vault.Store    = (*Store)(nil)
 	_ mortise.HostTx = (*Store)(nil)
 )
 
-func New(db *file.File) *Store { return &Store{db} }
+func New(db *file.File) *Store { return &Store{db, db.Revoked()} }
 
 // AfterCommit implements [mortise.HostTx].
 func (s *Store) AfterCommit(ctx context.Context, f func(ctx context.Context)) bool {

@@ -37,6 +37,8 @@ type Methods struct {
 	Transact           func(ctx context.Context, org string, do func(ctx context.Context) error) error
 	MarkDeleted        func(ctx context.Context, org string, at time.Time) (time.Time, error)
 	RemoveDeleted      func(ctx context.Context, org string, limit int) (int, bool, error)
+	Revocations        func(ctx context.Context) (mortise.Revocations, error)
+	RaiseRevocations   func(ctx context.Context, n int64) error
 }
 
 // Backend has all methods of the backends of trigger. Each calls the function with its name.
@@ -136,4 +138,12 @@ func (w *Backend) MarkDeleted(ctx context.Context, org string, at time.Time) (ti
 
 func (w *Backend) RemoveDeleted(ctx context.Context, org string, limit int) (int, bool, error) {
 	return w.On.RemoveDeleted(ctx, org, limit)
+}
+
+func (w *Backend) Revocations(ctx context.Context) (mortise.Revocations, error) {
+	return w.On.Revocations(ctx)
+}
+
+func (w *Backend) RaiseRevocations(ctx context.Context, n int64) error {
+	return w.On.RaiseRevocations(ctx, n)
 }

@@ -40,6 +40,8 @@ type Methods struct {
 	RemoveDeleted          func(ctx context.Context, org string, limit int) (int, bool, error)
 	MarkVaultDeleted       func(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error)
 	RemoveDeletedVault     func(ctx context.Context, org, id string, limit int) (int, bool, error)
+	Revocations            func(ctx context.Context) (mortise.Revocations, error)
+	RaiseRevocations       func(ctx context.Context, n int64) error
 }
 
 // Backend has all methods of the backends of vault. Each calls the function with its name.
@@ -157,4 +159,12 @@ func (w *Backend) MarkVaultDeleted(
 
 func (w *Backend) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (int, bool, error) {
 	return w.On.RemoveDeletedVault(ctx, org, id, limit)
+}
+
+func (w *Backend) Revocations(ctx context.Context) (mortise.Revocations, error) {
+	return w.On.Revocations(ctx)
+}
+
+func (w *Backend) RaiseRevocations(ctx context.Context, n int64) error {
+	return w.On.RaiseRevocations(ctx, n)
 }

@@ -39,3 +39,13 @@ CREATE TABLE locks (
 	id    bigint NOT NULL PRIMARY KEY,
 	taken bigint NOT NULL
 );
+
+-- How often something was taken away, in all domains: the sum of n, see mortise.Revocations. Each
+-- call adds a row, so that no call waits for another one, and rows become one now and then.
+CREATE TABLE revocations (
+	database text,       -- random, in one row
+	n        bigint NOT NULL,
+	last     timestamptz -- NULL: nothing that has a time
+);
+
+INSERT INTO revocations (database, n) VALUES (gen_random_uuid()::text, 0);

@@ -28,3 +28,13 @@ CREATE INDEX mortise_jobs_later ON mortise_jobs (claimable_at) WHERE dead = 0 AN
 
 -- The dead letters of a kind, as they are listed and counted.
 CREATE INDEX mortise_jobs_dead ON mortise_jobs (kind, seq) WHERE dead = 1;
+
+-- How often something was taken away, in all domains: see mortise.Revocations.
+CREATE TABLE mortise_revocations (
+	one      INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+	database TEXT NOT NULL,
+	n        INTEGER NOT NULL,
+	last     INTEGER           -- NULL: nothing that has a time
+);
+
+INSERT INTO mortise_revocations VALUES (1, lower(hex(randomblob(16))), 0, NULL);

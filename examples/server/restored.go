@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// seen is the file beside the root key with the largest number of revocations that this server
+// has seen in its database (authmgmt.Service.Revocations). A smaller one in the database means
+// that a backup was put back, or that a standby was promoted which had not heard everything.
+//
+// The file has a line for each database that the key was used with: its name and the number. Two
+// servers that share the file may write the smaller number last, and then the latest change alone
+// is not noticed.
+type seen struct {
+	path    string
+	service *authmgmt.Service
+	log     *slog.Logger
+
+	mu       sync.Mutex
+	database string
+	n        int64
+	restored bool // under the running server
+}
+
+// note writes the number before the caller that took something away is answered.
+func (s *seen) note(ctx context.Context) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	now, err := s.service.Revocations(ctx)
+	n := now.N
+	if err == nil && n < s.n && !s.restored {
+		s.restored = true
+		s.log.ErrorContext(ctx, "the database was restored, or failed over, under this server, and has lost something: start again with -restored",
+			"in_the_database", n, "seen", s.n)
+	}
+	if s.restored {
+		n++ // so that the next start does not take it for this database's own work
+	}
+	if err == nil && n > s.n {
+		err = s.write(n)
+	}
+	if err != nil {
+		s.log.ErrorContext(ctx, "a revocation is not noted: a backup that is put back now will not be noticed", "file", s.path, "error", err)
+	}
+}
+
+// write has the file on the disk under its name, or leaves the one that was there.
+func (s *seen) write(n int64) error {
+	all, err := s.read()
+	if err != nil {
+		return err
+	}
+	all[s.database] = max(n, all[s.database])
+	folder := filepath.Dir(s.path)
+	f, err := os.CreateTemp(folder, ".revocations-*")
+	if err != nil {
+		return err
+	}
+	for _, database := range slices.Sorted(maps.Keys(all)) {
+		if err == nil {
+			_, err = fmt.Fprintln(f, database, all[database])
+		}
+	}
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), s.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if d, err := os.Open(folder); err == nil { // some systems open no folder
+		_ = d.Sync()
+		_ = d.Close()
+	}
+	s.n = n
+	return nil
+}
+
+// read returns the numbers in the file, by database. A server that starts for the first time has
+// no file.
+func (s *seen) read() (map[string]int64, error) {
+	all := map[string]int64{}
+	text, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		database, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, wrong := strconv.ParseInt(number, 10, 62) // so that it can grow
+		if err == nil {
+			err = wrong
+		}
+		all[database] = max(n, all[database])
+	}
+	if err != nil {
+		return nil, usagef("-vault-key: the file %s beside it says whether the database was restored, and cannot be read: %w. "+
+			"Put it back, or remove it and start with -restored", s.path, err)
+	}
+	return all, nil
+}
+
+// checkRestored refuses a database that has lost something, unless the operator says so: then it
+// ends every access token and session.
+func checkRestored(ctx context.Context, s *settings, services *services, keyPath string, log *slog.Logger) error {
+	if keyPath == "" { // in memory nothing is restored
+		return nil
+	}
+	at := &seen{path: keyPath + ".revocations", service: services.authmgmt.service, log: log}
+	all, err := at.read()
+	if err != nil {
+		return err
+	}
+	now, err := at.service.Revocations(ctx)
+	if err != nil {
+		return fmt.Errorf("look whether the database was restored: %w", err)
+	}
+	n, last := now.N, now.Last
+	at.database = now.Database
+	at.n = all[now.Database]
+	_, found := all[now.Database]
+	switch {
+	case s.restored:
+		tokens, err := at.service.EndAccess(ctx, at.n)
+		if err != nil {
+			return fmt.Errorf("-restored: %w; the same command goes on with it", err)
+		}
+		log.Warn("the database was restored: all access tokens and sessions were ended, and programs log in again, and people who came by an invitation are invited again. "+
+			"Clients, secrets, API keys, roles, invitations, vault tokens and organizations that were taken away after the backup are there again. "+
+			"End them once more: DELETE /api/v1/auth-management/clients/{id}, POST .../clients/{id}/rotate-secret, "+
+			"DELETE .../user-invitations/{id}, DELETE /v1/vaults/{id}/tokens/{token}, or the document of -config. Start without -restored next time",
+			"tokens", tokens, "in_the_backup", n, "seen", at.n, "taken_away_last_in_the_backup", last)
+		n = max(n, at.n)
+	case n < at.n:
+		return usagef("the database was restored from a backup: %d revocations and deletions are in it (the last one %s), and this server has seen %d. "+
+			"What was taken away since is there again. Start with -restored, which ends every access token and session", n, stamp(last), at.n)
+	}
+	if !found && n > 0 && !s.restored {
+		log.Warn("the file has no number of revocations for this database: if it was restored from a backup, start again with -restored", "file", at.path)
+	}
+	if n > at.n || !found {
+		if err := at.write(n); err != nil { // a key is often in a folder that cannot be written
+			log.Warn("the file beside the root key cannot be written: this server will not notice if its database is restored from a backup", "file", at.path, "error", err)
+			return nil
+		}
+	}
+	s.seen = at
+	return nil
+}
+
+// stamp is a time, for an operator.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "at no known time"
+	}
+	return "of " + t.Format(time.RFC3339)
+}
