@@ -108,10 +108,11 @@ const empty = `DO $$
 DECLARE used text;
 BEGIN
 	SELECT string_agg(oid::regclass::text, ', ') INTO used FROM pg_class
-	WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname <> 'mortise_scripts' AND pg_relation_size(oid) > 0;
+	WHERE relnamespace = 'mortise'::regnamespace AND relkind = 'r' AND relname NOT IN ('mortise_scripts', 'revocations') AND pg_relation_size(oid) > 0;
 	IF used IS NOT NULL THEN
 		EXECUTE 'TRUNCATE ' || used || ' CASCADE';
 	END IF;
+	DELETE FROM mortise.revocations WHERE database IS NULL; -- the database keeps its name
 	PERFORM setval(format('%I.%I', schemaname, sequencename), start_value, false) FROM pg_sequences
 	WHERE schemaname = 'mortise' AND last_value IS NOT NULL;
 	IF to_regnamespace('other') IS NOT NULL OR EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('public')) THEN
