@@ -12,10 +12,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestSearchPage uses the search page as a browser does.
 func TestSearchPage(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	p := buildServer(t)
 	m := newMedia(t)

@@ -9,12 +9,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestGeneratedClient: oapi-codegen makes a client of the server's document, and a program that
 // is written against the client compiles, and calls every operation of the demo. The program
 // and the generator are a module of their own, so that they move no version of the others'.
 func TestGeneratedClient(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel() // the go command works in other processes
 	s := buildServer(t).start(t, nil, "-memory")
 	key, token := s.demoKey(), s.demoToken()

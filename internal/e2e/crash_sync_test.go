@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestSerialClientIsSynced watches the server's system calls while one client submits,
@@ -28,6 +30,7 @@ import (
 // forgotten events every 15 s. A server that did not sync for a 202 could pass for a
 // request that coincides with one of those, not for all of them.
 func TestSerialClientIsSynced(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	const concurrency = 4
 	const requests = 100

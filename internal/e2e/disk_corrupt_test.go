@@ -12,10 +12,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/nightly"
 )
 
 // TestCorruptFile: files that something else has changed.
 func TestCorruptFile(t *testing.T) {
+	nightly.Only(t)
 	t.Parallel()
 	p := buildServer(t)
 	t.Run("database", func(t *testing.T) {

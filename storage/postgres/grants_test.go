@@ -98,6 +98,17 @@ func TestGrants(t *testing.T) {
 		_, err = s.DeleteOrganization(t.Context(), "acme", "")
 		require.NoError(t, err)
 	})
+}
+
+// TestGrantsOfSuites tries every rule of triggers, and calls of the other domains, with the rights
+// that the documentation names.
+func TestGrantsOfSuites(t *testing.T) {
+	nightly.Only(t)
+	t.Parallel()
+	t.Run("trigger", func(t *testing.T) {
+		t.Parallel()
+		triggertest.Run(t, events(grantedDatabase))
+	})
 	t.Run("authmgmt", func(t *testing.T) {
 		t.Parallel()
 		authmgmttest.RunModel(t, authMgmt(grantedDatabase), &authmgmttest.ModelOptions{Sequences: 1})
@@ -110,11 +121,4 @@ func TestGrants(t *testing.T) {
 		t.Parallel()
 		audiosearchtest.RunModel(t, sounds(grantedDatabase), &audiosearchtest.ModelOptions{Sequences: 1})
 	})
-}
-
-// TestGrantsOfTriggers tries every rule of triggers with the rights that the documentation names.
-func TestGrantsOfTriggers(t *testing.T) {
-	nightly.Only(t)
-	t.Parallel()
-	triggertest.Run(t, events(grantedDatabase))
 }
