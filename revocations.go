@@ -27,8 +27,8 @@ type RevocationCounter interface {
 	RaiseRevocations(ctx context.Context, n int64) error
 }
 
-// TakesAway reports whether what is done is no longer possible, or not there, for somebody: a
-// credential, a role, an invitation, a value, an organization. Observations of such kinds that have
+// TakesAway reports whether calls of a kind take something away: a credential, a role, an
+// invitation, a value, an organization. Observations of such kinds that have
 // no Err come after [Revocations] has another N.
 func (k Kind) TakesAway() bool { return slices.Contains(taking, k) }
 

@@ -29,7 +29,7 @@
 //     part of a transaction of the host's. The plainest one is InTx of storage/memory: it
 //     writes to a copy of all tables, which takes their place at the commit.
 //   - mortise.RevocationCounter is an optional ability of a Store of any package: a number of the
-//     database that grows with what is taken away. A row that every such transaction changes
+//     database that grows with everything that is taken away. A row that every such transaction changes
 //     would make them wait for each other where writers are many: storage/postgres adds rows.
 //   - mortise.StepQueue is a Queue that tests drive by hand. A leases.Queue is one.
 //

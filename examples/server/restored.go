@@ -143,7 +143,7 @@ func checkRestored(ctx context.Context, s *settings, services *services, keyPath
 		if err != nil {
 			return fmt.Errorf("-restored: %w; the same command goes on with it", err)
 		}
-		log.Warn("the database was restored: all access tokens and sessions were ended, and programs log in again, and people who came by an invitation are invited again. "+
+		log.Warn("the database was restored: all access tokens and sessions were ended, and programs log in again, and people need a new invitation. "+
 			"Clients, secrets, API keys, roles, invitations, vault tokens and organizations that were taken away after the backup are there again. "+
 			"End them once more: DELETE /api/v1/auth-management/clients/{id}, POST .../clients/{id}/rotate-secret, "+
 			"DELETE .../user-invitations/{id}, DELETE /v1/vaults/{id}/tokens/{token}, or the document of -config. Start without -restored next time",
@@ -151,7 +151,7 @@ func checkRestored(ctx context.Context, s *settings, services *services, keyPath
 		n = max(n, at.n)
 	case n < at.n:
 		return usagef("the database was restored from a backup: %d revocations and deletions are in it (the last one %s), and this server has seen %d. "+
-			"What was taken away since is there again. Start with -restored, which ends every access token and session", n, stamp(last), at.n)
+			"Everything that was taken away since is there again. Start with -restored, which ends every access token and session", n, stamp(last), at.n)
 	}
 	if !found && n > 0 && !s.restored {
 		log.Warn("the file has no number of revocations for this database: if it was restored from a backup, start again with -restored", "file", at.path)

@@ -15,7 +15,7 @@ const RevocationsText = "Each call that takes something away makes Revocations l
 // Taken is a call of a store.
 type Taken struct {
 	Method string
-	At     time.Time // of what it takes away; zero: none
+	At     time.Time // of the revocation; zero: none
 	Takes  bool
 	Call   func() error
 }

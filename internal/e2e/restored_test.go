@@ -89,7 +89,7 @@ func TestRestored(t *testing.T) {
 			assert.Equal(t, http.StatusOK, s.login(client.ID, client.Secret).status, "the client is there again")
 			require.Equal(t, http.StatusOK, s.status("DELETE", clientsPath+"/"+client.ID, rootToken))
 			s.stop()
-			s = start() // and nobody has to say it again
+			s = start() // without the flag from now on
 			assert.Equal(t, http.StatusUnauthorized, s.login(client.ID, client.Secret).status)
 			s.stop()
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// revocations are those of all domains.
+// revocations count for all domains.
 type revocations mortise.Revocations
 
 // count counts a change that takes something away; at may be zero.

@@ -83,8 +83,8 @@ var others = map[string][]string{
 // search, which audiosearch.go copies.
 const stays = "audiosearch_"
 
-// notes are the tables of PostgreSQL's that say how far something is, who had a lock, or
-// what was taken away.
+// notes are the tables of PostgreSQL's with scripts, locks, revocations and the progress of a
+// copy.
 var notes = []string{"mortise_scripts", "locks", "revocations", progress}
 
 // progress is the table of a copy that has not ended: what is to be copied, and what was.

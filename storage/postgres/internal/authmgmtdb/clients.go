@@ -56,7 +56,7 @@ var (
 	updateIfSameClient = "UPDATE @.authmgmt_clients SET name = $4, roles = $5, updated_at = $6" +
 		" WHERE organization || '' = $1 AND id = $2 AND xmin = $3::text::xid" + authNotDeleted + " RETURNING 1::bigint, true"
 
-	// Behind the others stand those of insertAudit, and how often something is taken away.
+	// The values of insertAudit follow, and the number of revocations, 0 or 1.
 	updateAndAudit = &engine.Shared{
 		One: "WITH changed AS (" + updateIfSameClient + "), event AS (INSERT INTO @.authmgmt_audit (" + auditColumns + ")" +
 			" SELECT $7::uuid, $8::text, $9::timestamptz, $10::text, $11::text, $12::text, $13::text, $14::text FROM changed)" +

@@ -17,7 +17,7 @@ const (
 	// For a number.
 	raiseRevocations = "INSERT INTO @.revocations (n) SELECT $1::bigint - sum(n) FROM @.revocations HAVING sum(n) < $1::bigint"
 
-	// In one statement the sum stays the same for whoever reads it.
+	// In one statement: a reader never sees another sum.
 	joinRevocations = "WITH gone AS (DELETE FROM @.revocations WHERE ctid = ANY (ARRAY(SELECT ctid FROM @.revocations LIMIT 10000 FOR UPDATE SKIP LOCKED)) RETURNING database, n, last)" +
 		" INSERT INTO @.revocations (database, n, last) SELECT max(database), sum(n), max(last) FROM gone HAVING count(*) > 0"
 
