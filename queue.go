@@ -94,7 +94,7 @@ const (
 // Verdict is a consumer's answer to a Delivery.
 type Verdict struct {
 	Kind  VerdictKind
-	After time.Duration // with VerdictRetry: not before this long from now
+	After time.Duration // with VerdictRetry: not before this long from now; 0 is at once, and a handler that fails says more
 }
 
 // Handler makes an attempt at the work that a job names. It must be safe for concurrent

@@ -17,9 +17,10 @@ type Revocations struct {
 }
 
 // RevocationCounter is an optional ability of a Store of a database that can be restored from a
-// backup. A call that takes something away makes N larger, in its own transaction: a call with an
-// audit event of a Kind that takes away ([Kind.TakesAway]), the revocation of an API key, the
-// deletion of a dataset or of an organization.
+// backup; each Store of storage/sqlite and storage/postgres has it. A call that takes something
+// away makes N larger, in its own transaction: a call with an audit event of a Kind that takes away
+// ([Kind.TakesAway]), the revocation of an API key, the deletion of a dataset or of an
+// organization. The deletion of a video does not: the next scan of its folder repeats it.
 type RevocationCounter interface {
 	Revocations(ctx context.Context) (Revocations, error)
 
@@ -28,8 +29,9 @@ type RevocationCounter interface {
 }
 
 // TakesAway reports whether calls of a kind take something away: a credential, a role, an
-// invitation, a value, an organization. Observations of such kinds that have
-// no Err come after [Revocations] has another N.
+// invitation, a value, an organization. Observations of such kinds that have no Err come after
+// [Revocations] has another N, but for the settings of package trigger's organizations, which take
+// nothing away.
 func (k Kind) TakesAway() bool { return slices.Contains(taking, k) }
 
 var taking = []Kind{

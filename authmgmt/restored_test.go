@@ -35,17 +35,17 @@ func ExampleService_EndAccess() {
 		panic(err)
 	}
 	seen := mortise.Revocations{Database: now.Database, N: 7} // read from a file beside the keys
-	if now.Database == seen.Database && now.N < seen.N {
-		fmt.Println("restored; the last revocation in it is of", now.Last.Year())
+	if now.Database == seen.Database && now.N < seen.N {      // and the operator has agreed
+		fmt.Println("restored; a revocation is in it:", !now.Last.IsZero())
 		tokens, err := service.EndAccess(ctx, seen.N)
 		fmt.Println("ended", tokens, "access tokens:", err)
 	}
 	now, err = service.Revocations(ctx)
 	fmt.Println("goes on from", now.N, err)
 	// Output:
-	// restored; the last revocation in it is of 1
+	// restored; a revocation is in it: false
 	// ended 0 access tokens: <nil>
-	// goes on from 7 <nil>
+	// goes on from 8 <nil>
 }
 
 // TestEndAccess: all access tokens end, of all organizations, and the number goes on from the one
@@ -74,7 +74,7 @@ func TestEndAccess(t *testing.T) {
 	}
 	after, err := service.Revocations(ctx)
 	require.NoError(t, err)
-	require.Equal(t, before.N+5, after.N)
+	require.Equal(t, before.N+6, after.N)
 
 	plain, err := authmgmt.New(authmgmt.Backend{Store: struct{ authmgmt.Store }{db.AuthMgmt().Store}}, nil)
 	require.NoError(t, err)

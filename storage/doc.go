@@ -28,9 +28,10 @@
 //   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
 //     part of a transaction of the host's. The plainest one is InTx of storage/memory: it
 //     writes to a copy of all tables, which takes their place at the commit.
-//   - mortise.RevocationCounter is an optional ability of a Store of any package: a number of the
-//     database that grows with everything that is taken away. A row that every such transaction changes
-//     would make them wait for each other where writers are many: storage/postgres adds rows.
+//   - mortise.RevocationCounter is an optional ability of a Store of any package: a number
+//     of the database that grows with everything that is taken away. A row that every such
+//     transaction changes would make them wait for each other where writers are many:
+//     storage/postgres adds rows.
 //   - mortise.StepQueue is a Queue that tests drive by hand. A leases.Queue is one.
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:

@@ -2,7 +2,9 @@ package trigger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -37,8 +39,11 @@ func ExampleOptions_onEnd() {
 	_, err = db.Queue(nil).ConsumeOne(ctx, []string{kind}, func(ctx context.Context, d mortise.Delivery) mortise.Verdict {
 		const length = len("00000000-0000-0000-0000-000000000000")
 		e, err := service.Event(ctx, d.Job.Organization, uuid.MustParse(d.Job.ID[:length]))
-		if err != nil {
-			return mortise.Verdict{} // it comes again
+		if errors.Is(err, mortise.ErrNotFound) { // deleted meanwhile, or pruned
+			return mortise.Verdict{Kind: mortise.VerdictDone}
+		}
+		if err != nil { // it comes again
+			return mortise.Verdict{After: 10 * time.Second}
 		}
 		fmt.Printf("Dear %s: %s %s %s\n", e.Organization, e.Instructions, e.Status, e.Outcome.Summary)
 		return mortise.Verdict{Kind: mortise.VerdictDone}

@@ -45,7 +45,8 @@ type Options struct {
 	// was never queued ([ErrEnqueueFailed]) has no end to tell of.
 	//
 	// OnEnd is called while the store changes the event, perhaps more than once: it returns
-	// at once, and does not call the service or its store. A panic, and a job that is not
+	// at once, and does not call the service or its store. The job's handler may find that the
+	// event is gone, deleted or pruned: the job is then done. A panic, and a job that is not
 	// valid, are logged at ERROR, and hold up no end. Each Service over the store must
 	// have the same OnEnd.
 	OnEnd func(e Event) []mortise.Job

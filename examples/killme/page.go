@@ -42,7 +42,7 @@ func (g *game) open(address string) error {
 			}
 		})
 	}
-	fmt.Printf("http://%s\n", listener.Addr())
+	fmt.Printf("http://%s has a red button; Ctrl-C counts and ends\n", listener.Addr())
 	s := &http.Server{Handler: http.NewCrossOriginProtection().Handler(mux), ReadHeaderTimeout: 5 * time.Second}
 	go func() { fail(s.Serve(listener)) }()
 	return nil

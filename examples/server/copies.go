@@ -81,7 +81,14 @@ func checkCopied(ctx context.Context, s *settings, key *localkeys.RootFile, log 
 	if err != nil {
 		return err
 	}
-	return checkKey(ctx, services, key, log)
+	if err := checkKey(ctx, services, key, log); err != nil {
+		return err
+	}
+	at, now, _, err := look(ctx, services, key.Path, log)
+	if err == nil && now.N < at.n {
+		err = usagef("-copy-from: the database was restored from a backup; start the server on it with -restored first")
+	}
+	return err
 }
 
 // backUp copies the database of the data folder to a new file, also while a server uses

@@ -158,6 +158,8 @@ func (s *settings) contradiction(given map[string]bool) error {
 		{s.checkConfig && s.config == "", "-check-config: needs -config, which names the document"},
 		{given["-vault-key"] && s.vaultKey == "", "-vault-key: names no file"},
 		{s.memory && elsewhere != "", "-memory: cannot go together with " + elsewhere + ", which keeps data elsewhere"},
+		{s.restored && (s.memory || s.backup != "" || s.copyFrom != "" || s.migrate),
+			"-restored: is for a start of the server on a database that is kept"},
 		{given["-copy-from"] && s.copyFrom == "", "-copy-from: names no folder"},
 		{given["-backup"] && s.backup == "", "-backup: names no file"},
 		{s.backup != "" && (s.memory || s.postgres != ""),

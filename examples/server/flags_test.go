@@ -26,6 +26,7 @@ func TestStorageFlags(t *testing.T) {
 		"empty data":                    {args: []string{"-data="}, refuse: "-data: names no folder"},
 		"memory":                        {args: []string{"-memory"}},
 		"memory, and empty variables":   {args: []string{"-memory"}, env: []string{"MORTISE_DATA=", "MORTISE_QUEUE="}},
+		"memory, restored":              {args: []string{"-memory", "-restored"}, refuse: "-restored: is for a start of the server"},
 		"no memory":                     {args: []string{"-memory=false"}, data: "./mortise-data"},
 		"no memory, data":               {args: []string{"-memory=false", "-data", "x"}, data: "x"},
 		"memory, data":                  {args: []string{"-memory", "-data", "x"}, refuse: "-memory: cannot go together with -data,"},

@@ -32,6 +32,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -211,6 +212,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		notice = proxyNotice
 	}
 	return serve(ctx, listener, handler, services, notice, log, func(ctx context.Context) error {
+		var watch sync.WaitGroup
+		watch.Go(func() { s.seen.watch(ctx) })
+		defer watch.Wait()
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
 			page := &demoPage{

@@ -196,7 +196,7 @@ func testRootKeyAfterCrash(t *testing.T, p program) {
 		s.invite(rootToken, "alan@example.com")
 		left, err = filepath.Glob(key)
 		require.NoError(t, err)
-		assert.Len(t, left, 1)
+		assert.Len(t, left, 2, "the key, and the number of revocations")
 		s.stop()
 	}
 	t.Logf("files that the kills left: %v", files)

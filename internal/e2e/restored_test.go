@@ -87,6 +87,12 @@ func TestRestored(t *testing.T) {
 			assert.Contains(t, s.stderr.String(), `"level":"WARN","msg":"the database was restored: all access tokens and sessions were ended`)
 			assert.Equal(t, http.StatusUnauthorized, works(s), "the token has ended")
 			assert.Equal(t, http.StatusOK, s.login(client.ID, client.Secret).status, "the client is there again")
+			token = s.token(client.ID, client.Secret)
+			s.stop()
+			s = start("-restored") // a flag that was left ends no access
+			s.guard(client.Secret, token)
+			assert.Contains(t, s.stderr.String(), "no access was ended")
+			assert.Equal(t, http.StatusOK, works(s))
 			require.Equal(t, http.StatusOK, s.status("DELETE", clientsPath+"/"+client.ID, rootToken))
 			s.stop()
 			s = start() // without the flag from now on

@@ -152,7 +152,8 @@ func (db *DB) Ping(ctx context.Context) error { return db.file.Ping(ctx) }
 //
 // To restore a backup, stop every program that uses the database, remove the files beside
 // it (its name with -wal and -shm added), and put the backup in its place. With the -wal
-// file of another database beside it, SQLite would damage it.
+// file of another database beside it, SQLite would damage it. Everything that was revoked
+// after the backup is there again: see [mortise.Revocations].
 //
 // It is VACUUM INTO (https://www.sqlite.org/lang_vacuum.html). A plain copy of the file
 // while a program has it open is not whole: what is in the -wal file is missing.
