@@ -102,7 +102,7 @@ func testReadOnlyAtStart(t *testing.T, p program) {
 	remount("rw")
 	files, err := os.ReadDir(data)
 	require.NoError(t, err)
-	assert.Len(t, files, 2, "a clean stop leaves the database and the root key")
+	assert.Len(t, files, 3, "a clean stop leaves the database, the root key and the number of revocations")
 	s = p.start(t, nil, args...)
 	l.checkCompleted(s)
 	l.checkAfterRestarts(p, s, args...)
