@@ -2,6 +2,7 @@ package trigger_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"math"
 	"strings"
@@ -63,6 +64,7 @@ func TestSubmitManyRefuses(t *testing.T) {
 	for i := range large {
 		large[i].Instructions = long
 	}
+	large[0].Instructions, large[0].Context = "a", json.RawMessage(`{"a":"`+strings.Repeat("a", 91)+`"}`)
 	_, err := f.SubmitMany(t.Context(), "acme", "", large)
 	require.ErrorContains(t, err, "1700 bytes")
 	f.Break(triggertest.StorePart)
