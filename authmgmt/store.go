@@ -197,7 +197,7 @@ type Restorable interface {
 
 	// RemoveTokens removes tokens of all organizations that are not revoked, at most limit of
 	// them. more: there may be others. A revoked token stays, so that it cannot be imported
-	// again. It is a bounded step, like those of [Pruner].
+	// again. It is a bounded step, as the calls of a [Pruner] are.
 	RemoveTokens(ctx context.Context, limit int) (n int, more bool, err error)
 }
 

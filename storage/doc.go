@@ -11,9 +11,8 @@
 // # The interfaces
 //
 // The documentation of each domain ends with two lists of its names. The one under "For
-// backends" is for you, and what it names stands in files of its own, such as
-// trigger/store.go. Of the other list you need what the interfaces take and return, and
-// the errors.
+// backends" is for you, and its names are in files of their own, such as trigger/store.go.
+// Of the other list you need the errors, and all that the interfaces take and return.
 //
 // For the queue, which serves all domains, package
 // [github.com/seed-6363c74e/mortise] has the contract:
@@ -28,10 +27,8 @@
 //   - mortise.HostTx is an optional ability of a Store of any package, if its calls can be
 //     part of a transaction of the host's. The plainest one is InTx of storage/memory: it
 //     writes to a copy of all tables, which takes their place at the commit.
-//   - mortise.RevocationCounter is an optional ability of a Store of any package: a number
-//     of the database that grows with everything that is taken away. A row that every such
-//     transaction changes would make them wait for each other where writers are many:
-//     storage/postgres adds rows.
+//   - mortise.RevocationCounter is an optional ability of a Store of any package. If all
+//     calls changed one row they would wait for each other: storage/postgres adds rows.
 //   - mortise.StepQueue is a Queue that tests drive by hand. A leases.Queue is one.
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:
@@ -52,8 +49,7 @@
 //     event are one transaction.
 //   - authmgmt.Pruner, authmgmt.KeyChecker and authmgmt.Restorable are optional abilities of
 //     a Store: to forget, to notice a wrong key, and to notice that it was restored.
-//   - authmgmt.Organizations is for hosts that have no place of their own for what they
-//     know of an organization.
+//   - authmgmt.Organizations is for hosts without a place of their own for organizations.
 //
 // For package [github.com/seed-6363c74e/mortise/vault]:
 //

@@ -202,7 +202,7 @@ func checkRestored(ctx context.Context, s *settings, services *services, keyPath
 	case now.N < at.n:
 		return usagef("the database was restored from a backup: revocations and deletions in it: %d (the last one %s), seen by this server: %d. "+
 			"Everything that was taken away since is there again, so deleted clients can log in. Read docs/restore.md. "+
-			"Start with -restored, which ends every access token and session, on an address that nobody else reaches (-addr 127.0.0.1:8099)",
+			"Start with -restored, which ends every access token and session, on an address that no other program reaches (-addr 127.0.0.1:8099)",
 			now.N, stamp(now.Last), at.n)
 	case !known && now.N > 0:
 		log.Warn("the file has no number of revocations for this database: if it was restored from a backup, start again with -restored", "file", at.path)

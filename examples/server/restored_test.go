@@ -68,7 +68,8 @@ func TestSeen(t *testing.T) {
 			t.Errorf("the file has %q, not %q: %v", text, want, err)
 		}
 	}
-	if err := os.WriteFile(file, []byte("another 9\n"), 0o600); err != nil {
+	target := filepath.Join(t.TempDir(), "elsewhere") // a volume of its own, say
+	if err := errors.Join(os.WriteFile(target, []byte("another 9\n"), 0o600), os.Symlink(target, file)); err != nil {
 		t.Fatal(err)
 	}
 	start := func() (*seen, error) {
@@ -100,6 +101,9 @@ func TestSeen(t *testing.T) {
 	if _, err := start(); err == nil {
 		t.Error("a start on a database that was put back under the server")
 	}
+	if now, err := os.Readlink(file); err != nil || now != target {
+		t.Errorf("the link leads to %q: %v", now, err)
+	}
 	c.n.Store(0)
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -114,7 +118,7 @@ func TestSeen(t *testing.T) {
 // TestSeenDamaged: a file that is not as a server writes it is refused.
 func TestSeenDamaged(t *testing.T) {
 	all, key := countingServices(t, &counting{}), filepath.Join(t.TempDir(), "root.key")
-	for _, text := range []string{"", "\n", "d", "d 1", "d -1\n", "d 1 2\n", "d x\n", "d 9223372036854775807\n", "d 1\n\n"} {
+	for _, text := range []string{"", "\n", "d", "d 1", "d -1\n", "d 1 2\n", "d x\n", "d 9223372036854775807\n", "d 1\n\n", "d 1\nother 2"} {
 		if err := os.WriteFile(key+".revocations", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -133,6 +137,9 @@ func TestSeenIsShared(t *testing.T) {
 	s := &settings{}
 	if err := checkRestored(t.Context(), s, all, key, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
+	}
+	if s.seen == nil {
+		t.Fatal("nothing is noted")
 	}
 	c.looks.Store(0)
 	c.block = make(chan struct{})

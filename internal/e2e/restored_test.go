@@ -18,9 +18,9 @@ import (
 
 // TestRestored follows docs/restore.md on both databases. A client is made, a backup is taken, the
 // client is deleted, and the backup put back: the server does not start without -restored. With
-// it every access token has ended, and the client's secret logs in until somebody deletes the
+// it every access token has ended, and the client's secret logs in until a caller deletes the
 // client again. A plain restart, one after kill -9, and one with another database and the same
-// root key are no restore.
+// root key do not count as one.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)
@@ -102,7 +102,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestFailoverThatLostNothing: a standby that has heard everything is promoted. That is no restore.
+// TestFailoverThatLostNothing: a standby that has heard everything is promoted, which does not count
+// as a restore.
 func TestFailoverThatLostNothing(t *testing.T) {
 	t.Parallel()
 	nightly.Only(t)
