@@ -17,8 +17,8 @@ import (
 // goroutines, perhaps with a context that has ended: write under a mutex, never a smaller N, and
 // with a context of its own. Compare at the start. A smaller N of the same Database means that a
 // backup was put back: call [Service.EndAccess] before the first request is answered, once the
-// operator has agreed. Without a file, write N. The error is errors.ErrUnsupported if the Store does
-// not implement [mortise.RevocationCounter], else [mortise.ErrUnavailable].
+// operator has agreed. Without a file, write N. The error is errors.ErrUnsupported if the Store
+// does not implement [mortise.RevocationCounter], else [mortise.ErrUnavailable].
 func (s *Service) Revocations(ctx context.Context) (mortise.Revocations, error) {
 	store, ok := s.store.(mortise.RevocationCounter)
 	if !ok {

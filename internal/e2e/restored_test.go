@@ -102,8 +102,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestFailoverThatLostNothing: a standby that has heard everything is promoted, which does not count
-// as a restore.
+// TestFailoverThatLostNothing: a standby that has heard everything is promoted, which does not
+// count as a restore.
 func TestFailoverThatLostNothing(t *testing.T) {
 	t.Parallel()
 	nightly.Only(t)
