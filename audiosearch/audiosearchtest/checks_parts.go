@@ -138,7 +138,7 @@ func (s *subject) hasModelsOf(t *testing.T, org, dataset string, want ...audiose
 		if len(got[i].Classes) == 0 {
 			got[i].Classes = nil
 		}
-		require.Equal(t, want[i], got[i])
+		conformance.Same(t, want[i], got[i])
 	}
 }
 

@@ -195,7 +195,7 @@ func sameRun(t *testing.T, want, got audiosearch.Run) {
 	if len(want.Query.Filters) == 0 && len(got.Query.Filters) == 0 {
 		want.Query.Filters, got.Query.Filters = nil, nil
 	}
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // sameResults compares all fields. Metadata without entries is none.
@@ -207,7 +207,7 @@ func sameResults(t *testing.T, want, got []audiosearch.Result) {
 		if len(want[i].Metadata) == 0 && len(got[i].Metadata) == 0 {
 			want[i].Metadata, got[i].Metadata = nil, nil
 		}
-		require.Equal(t, want[i], got[i], "result %d", i)
+		conformance.Same(t, want[i], got[i])
 	}
 }
 

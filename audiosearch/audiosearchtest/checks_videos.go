@@ -50,7 +50,7 @@ func (s *subject) makeDataset(t *testing.T, org, id string) audiosearch.Dataset 
 func sameDataset(t *testing.T, want, got audiosearch.Dataset) {
 	t.Helper()
 	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // number returns the scalar that is written so.
@@ -92,7 +92,7 @@ func sameVideo(t *testing.T, want, got audiosearch.Video) {
 	if len(want.Metadata) == 0 && len(got.Metadata) == 0 {
 		want.Metadata, got.Metadata = nil, nil
 	}
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // oneVideo returns a video, or ErrVideoNotFound.
@@ -219,7 +219,7 @@ func sameScoring(t *testing.T, want, got audiosearch.Scoring) {
 	if len(want.Classes) == 0 && len(got.Classes) == 0 {
 		want.Classes, got.Classes = nil, nil
 	}
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // hasScoring requires that a video has the scoring as it is.

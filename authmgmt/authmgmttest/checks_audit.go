@@ -105,7 +105,7 @@ func sameEvent(t *testing.T, want, got authmgmt.AuditEvent) {
 		noneIsNil(&side.got.Roles)
 		noneIsNil(&side.got.Secrets)
 	}
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // spoilEvent changes everything in an event that a shallow copy shares.

@@ -132,7 +132,7 @@ func sameClient(t *testing.T, want, got authmgmt.Client) {
 	noneIsNil(&got.Roles)
 	noneIsNil(&want.Secrets)
 	noneIsNil(&got.Secrets)
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // clientIDs returns the IDs of clients, in their order.

@@ -115,7 +115,7 @@ func sameInvitation(t *testing.T, want, got authmgmt.Invitation) {
 	conformance.SameTime(t, "GrantDue", want.GrantDue, &got.GrantDue)
 	noneIsNil(&want.Roles)
 	noneIsNil(&got.Roles)
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // invitationIDs returns the IDs of invitations, in their order.

@@ -54,7 +54,7 @@ func sameJob(t *testing.T, want, got mortise.Job) {
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
 	}
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // names returns which jobs they are. No two jobs have one name.

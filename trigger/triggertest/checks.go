@@ -119,7 +119,7 @@ func sameEvent(t *testing.T, want, got trigger.Event) {
 	if len(want.Failures) == 0 && len(got.Failures) == 0 {
 		want.Failures, got.Failures = nil, nil
 	}
-	require.Equal(t, want, got, "the event as it must be, and as it is")
+	conformance.Same(t, want, got)
 }
 
 // ids returns the IDs of events, in their order.

@@ -56,7 +56,7 @@ func sameKey(t *testing.T, want, got trigger.APIKey) {
 	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
 	conformance.SameTime(t, "RevokedAt", want.RevokedAt, &got.RevokedAt)
 	conformance.SameTime(t, "LastUsedAt", want.LastUsedAt, &got.LastUsedAt)
-	require.Equal(t, want, got, "the key as it must be, and as it is")
+	conformance.Same(t, want, got)
 }
 
 // apiKeyRules are the rules of Keys.

@@ -63,7 +63,7 @@ func sameOrganization(t *testing.T, want, got trigger.Organization, when string)
 	t.Helper()
 	inOrder(t, collectionIDs(want.Collections), collectionIDs(got.Collections),
 		"collections of %q %s", want.ID, when)
-	require.Equal(t, want, got, "the organization %s", when)
+	conformance.Same(t, want, got)
 }
 
 // organizationRules are the rules of Directory and Organizations.

@@ -92,7 +92,7 @@ func sameEvent(t *testing.T, want, got vault.AuditEvent) {
 		require.Empty(t, got.Tokens)
 		want.Tokens, got.Tokens = nil, nil
 	}
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // spoilEvent changes everything in an event that a shallow copy shares.

@@ -66,7 +66,7 @@ func (s *subject) gives(t *testing.T, v vault.Vault, want []string, rows ...vaul
 	t.Helper()
 	got, err := s.insert(t, v, rows...)
 	require.NoError(t, err, "InsertTokens")
-	require.Equal(t, want, got, "the tokens that InsertTokens returns")
+	conformance.Same(t, want, got)
 }
 
 // takes requires that InsertTokens returns a TakenError that names rows, and stores
@@ -214,7 +214,7 @@ func sameRow(t *testing.T, want, got vault.Row) {
 	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
 	want.Fingerprints, got.Fingerprints = nil, nil
 	want.Place, got.Place = 0, 0 // only the store knows what it says
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // deletes requires that DeleteToken works.

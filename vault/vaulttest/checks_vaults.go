@@ -105,7 +105,7 @@ func sameVault(t *testing.T, want, got vault.Vault) {
 	conformance.SameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
 	conformance.SameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
 	sameSchema(t, want.Schema, &got.Schema)
-	require.Equal(t, want, got)
+	conformance.Same(t, want, got)
 }
 
 // noVault requires that there is no such vault, by whatever way.
