@@ -38,7 +38,8 @@ func TestReadmeProgram(t *testing.T) {
 	require.NotNil(t, request, "the README sends no request")
 	clone, err := filepath.Abs(root)
 	require.NoError(t, err)
-	outside := append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	// What was built for the tests is used again where the flags are the same.
+	outside := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod"))
 
 	// What the README says of SQLite, done to its program.
 	moved := strings.ReplaceAll(source[1], "storage/memory", "storage/sqlite")
@@ -58,7 +59,7 @@ func TestReadmeProgram(t *testing.T) {
 			require.Contains(t, variant.source, `"localhost:8080"`)
 			code := strings.Replace(variant.source, "localhost:8080", address, 1)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(code), 0o644))
-			prepare := exec.Command(sh, "-ec", strings.ReplaceAll(variant.setup, "CLONE", clone)+"go build -o program .")
+			prepare := exec.Command(sh, "-ec", strings.ReplaceAll(variant.setup, "CLONE", clone)+"go build -ldflags=-w -o program .")
 			prepare.Dir, prepare.Env = dir, outside
 			output(t, prepare)
 
