@@ -110,7 +110,7 @@ func TestRestarts(t *testing.T) {
 		}
 		return len(accepted), left
 	}
-	for round := range 10 {
+	for round := range 4 {
 		before, _ := counts()
 		require.Eventually(t, func() bool { n, _ := counts(); return n > before+20 }, time.Minute, time.Millisecond)
 		r.stop()
