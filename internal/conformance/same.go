@@ -65,6 +65,9 @@ func difference(path string, want, got reflect.Value) string {
 // leaf shows two values that differ.
 func leaf(path string, want, got reflect.Value) string {
 	w, g := text(want), text(got)
+	if want.IsValid() && got.IsValid() && want.Type() != got.Type() {
+		w, g = want.Type().String()+" "+w, got.Type().String()+" "+g
+	}
 	from := 0
 	for from < min(len(w), len(g)) && w[from] == g[from] {
 		from++
@@ -72,6 +75,7 @@ func leaf(path string, want, got reflect.Value) string {
 	return fmt.Sprintf("differs%s:\nwant %s\ngot  %s", at(path), piece(w, from), piece(g, from))
 }
 
+// at says where a path leads. The empty one leads to the whole.
 func at(path string) string {
 	if path == "" {
 		return ""
@@ -79,7 +83,7 @@ func at(path string) string {
 	return " at " + strings.TrimPrefix(path, ".")
 }
 
-// text is what there is to show of a value: strings and bytes as they are.
+// text is a value as a reader sees it: strings and bytes as they are.
 func text(v reflect.Value) string {
 	switch {
 	case !v.IsValid():
@@ -96,7 +100,7 @@ func text(v reflect.Value) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// piece is so much of a text around a place as a reader can take in.
+// piece is a part of a text around a place, and says which part.
 func piece(text string, place int) string {
 	const before, after = 40, 160
 	from, to := max(0, place-before), min(len(text), place+after)
