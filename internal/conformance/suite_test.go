@@ -172,7 +172,7 @@ func TestSuite(t *testing.T) {
 			"waited in vain for a number", "at first 10s", "waited in vain for a cleanup", "in all 10.5s")
 	})
 	t.Run("the timeout of go test", func(t *testing.T) {
-		output := runSuite(t, "the timeout of go test", "-test.timeout=2s")
+		output := runSuite(t, "the timeout of go test", "-test.timeout=5s")
 		inOrder(t, output, "--- FAIL: TestSuiteProcess/store/hangs ", "rule store/hangs: This ends.",
 			"has not ended after")
 		require.NotContains(t, output, "panic: ")

@@ -38,7 +38,7 @@ func TestReadmeProgram(t *testing.T) {
 	require.NotNil(t, request, "the README sends no request")
 	clone, err := filepath.Abs(root)
 	require.NoError(t, err)
-	// What was built for the tests is used again where the flags are the same.
+	// With the flags of the tests, Go takes packages that it has built for them.
 	outside := append(os.Environ(), "GOWORK=off", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod"))
 
 	// What the README says of SQLite, done to its program.

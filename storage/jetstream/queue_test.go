@@ -17,7 +17,7 @@ func TestQueue(t *testing.T) {
 	t.Parallel()
 	rigs := make(map[mortise.Queue]*rig)
 	open := func(t *testing.T, r *rig) queuetest.Backend {
-		q := r.queue(t, &jetstream.Options{AckWait: 2 * time.Second}) // rules wait for ten
+		q := r.queue(t, &jetstream.Options{AckWait: 5 * time.Second}) // rules wait for ten
 		rigs[q] = r
 		return queuetest.Backend{Queue: q}
 	}

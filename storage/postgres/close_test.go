@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -69,13 +68,8 @@ func (a *afterQueries) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryE
 func TestAbsentForALeaver(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
-	require.NoError(t, err)
 	queries := new(afterQueries)
-	config.ConnConfig.Tracer = queries
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	defer pool.Close()
+	pool := d.traced(t, queries)
 	db, err := postgres.Open(pool, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()

@@ -116,20 +116,15 @@ func TestStandby(t *testing.T) {
 			return err
 		}))
 	}
-	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
-	require.NoError(t, err)
 	refused := make(chan struct{}, 1)
-	config.ConnConfig.Tracer = failing(func(err error) {
+	pool := d.traced(t, failing(func(err error) {
 		if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == "25006" {
 			select {
 			case refused <- struct{}{}:
 			default:
 			}
 		}
-	})
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	require.NoError(t, err)
-	defer pool.Close()
+	}))
 	db, err := postgres.New(ctx, pool, &postgres.Options{Timeout: time.Minute})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -125,13 +124,8 @@ func TestTurnOfAJobThatIsGone(t *testing.T) {
 func TestLineThatOthersHaveServed(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
-	require.NoError(t, err)
 	var statements atomic.Int64
-	config.ConnConfig.Tracer = beforeEach(func() { statements.Add(1) })
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	defer pool.Close()
+	pool := d.traced(t, beforeEach(func() { statements.Add(1) }))
 	one, err := postgres.Open(pool, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, one.Close()) }()

@@ -198,6 +198,18 @@ func (d *database) pool(t testing.TB) *pgxpool.Pool {
 	return pool
 }
 
+// traced returns a pool with a tracer, for the test alone.
+func (d *database) traced(t testing.TB, tracer pgx.QueryTracer) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
+	require.NoError(t, err)
+	config.ConnConfig.Tracer = tracer
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
 // keepPool keeps a pool for the next test, unless something is still at work with it. A few
 // are enough, and the server has so many connections.
 func (d *database) keepPool(t testing.TB, mode pgx.QueryExecMode, pool *pgxpool.Pool) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
@@ -33,13 +32,8 @@ func TestInTxContextEnds(t *testing.T) {
 	t.Parallel()
 	ctx, d := t.Context(), newDatabase(t)
 	db := d.open(t, nil)
-	config, err := pgxpool.ParseConfig(d.server.DSN(d.name))
-	require.NoError(t, err)
 	before := func() {}
-	config.ConnConfig.Tracer = beforeEach(func() { before() })
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	require.NoError(t, err)
-	defer pool.Close()
+	pool := d.traced(t, beforeEach(func() { before() }))
 	events := db.Trigger().Store
 	for last := 0; ; last++ {
 		e := trigger.Event{ID: uuid.New(), Organization: "acme", SubmittedAt: time.Now(), Source: "host", Status: trigger.StatusReceived, Instructions: "Describe it."}

@@ -63,7 +63,7 @@ func sameOrganization(t *testing.T, want, got trigger.Organization, when string)
 	t.Helper()
 	inOrder(t, collectionIDs(want.Collections), collectionIDs(got.Collections),
 		"collections of %q %s", want.ID, when)
-	conformance.Same(t, want, got)
+	require.Equal(t, want, got, "the organization %s", when)
 }
 
 // organizationRules are the rules of Directory and Organizations.

@@ -66,7 +66,7 @@ func (s *subject) gives(t *testing.T, v vault.Vault, want []string, rows ...vaul
 	t.Helper()
 	got, err := s.insert(t, v, rows...)
 	require.NoError(t, err, "InsertTokens")
-	conformance.Same(t, want, got)
+	require.Equal(t, want, got, "the tokens that InsertTokens returns")
 }
 
 // takes requires that InsertTokens returns a TakenError that names rows, and stores
